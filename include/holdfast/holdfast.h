@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// All of Holdfast's C interface.
+#ifndef HOLDFAST_HOLDFAST_H
+#define HOLDFAST_HOLDFAST_H
+
+#include "holdfast/api.h"
+#include "holdfast/blocking.h"
+#include "holdfast/flexguard.h"
+#include "holdfast/mcs.h"
+#include "holdfast/ticket.h"
+#include "holdfast/ttas.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The library's version, "MAJOR.MINOR.PATCH".
+HF_API const char *hf_version(void);
+
+// Is a Preemption Monitor telling this process when critical sections are preempted? False means that FlexGuard's
+// waiters block. A process finds its monitor when it starts, through HOLDFAST_SOCKET (set by `holdfast run`).
+HF_API bool hf_monitor_present(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Test-and-test-and-set: waiters poll the word and try when it looks free. Never sleeps, so it collapses when its holder
+// is preempted. Not fair. A yardstick.
+#ifndef HOLDFAST_TTAS_H
+#define HOLDFAST_TTAS_H
+
+#include "holdfast/api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hf_ttas {
+    uint32_t word;
+} hf_ttas_t;
+
+#define HF_TTAS_INIT {0}
+
+// Makes the lock free. Zeroed memory is a free lock too; there is nothing to destroy.
+static inline void hf_ttas_init(hf_ttas_t *lock) {
+    hf_ttas_t fresh = HF_TTAS_INIT;
+    *lock = fresh;
+}
+
+// Takes the lock; waits while another thread has it. Requires that the caller does not hold it. What the last holder
+// wrote is visible afterwards.
+HF_API void hf_ttas_lock(hf_ttas_t *lock);
+
+// Takes the lock if it is free at once, and says whether it did. Never waits and never fails spuriously.
+HF_API bool hf_ttas_trylock(hf_ttas_t *lock);
+
+// Takes the lock, or gives up at the absolute time `deadline` on `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC).
+// Returns 0; ETIMEDOUT; or EINVAL, without waiting, when the lock is held and the clock is another one or
+// deadline->tv_nsec is not within 0 to 999,999,999. A deadline in the past is allowed: the lock is tried once.
+HF_API int hf_ttas_clocklock(hf_ttas_t *lock, clockid_t clock, const struct timespec *deadline);
+
+// Gives the lock back. Requires that the calling thread holds it. Once another thread has the lock it may free the
+// lock's memory, even before this call has returned.
+HF_API void hf_ttas_unlock(hf_ttas_t *lock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Atomic operations on plain integers and pointers, one name for each ordering that Holdfast uses.
+//
+// The words these act on live inside other people's structures (pthread_mutex_t) and inside pages that the
+// kernel writes, so they are plain integers rather than _Atomic types.
+#ifndef HF_BASE_ATOMIC_H
+#define HF_BASE_ATOMIC_H
+
+#include <stdbool.h>
+
+#define hf_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define hf_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define hf_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define hf_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+#define hf_exchange_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
+#define hf_exchange_release(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELEASE)
+#define hf_exchange_acq_rel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+
+#define hf_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+
+// Compare-and-swap: true when *p was `from` and is now `to`. On failure nothing is stored and nothing is ordered.
+#define hf_cas_relaxed(p, from, to)                                                                                    \
+    ({                                                                                                                 \
+        __typeof__(*(p)) hf_expected_ = (from);                                                                        \
+        __atomic_compare_exchange_n((p), &hf_expected_, (to), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);              \
+    })
+#define hf_cas_acquire(p, from, to)                                                                                    \
+    ({                                                                                                                 \
+        __typeof__(*(p)) hf_expected_ = (from);                                                                        \
+        __atomic_compare_exchange_n((p), &hf_expected_, (to), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);              \
+    })
+#define hf_cas_release(p, from, to)                                                                                    \
+    ({                                                                                                                 \
+        __typeof__(*(p)) hf_expected_ = (from);                                                                        \
+        __atomic_compare_exchange_n((p), &hf_expected_, (to), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);              \
+    })
+
+// Orders what this thread's own CPU executes before and after, as seen by code that interrupts the thread there:
+// the monitor at a context switch, or a signal handler. It costs no instruction.
+#define hf_program_order() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+#endif

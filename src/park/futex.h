@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Sleeping on a word until somebody wakes it: the futex system call, with errno left as it was.
+#ifndef HF_PARK_FUTEX_H
+#define HF_PARK_FUTEX_H
+
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The moment at which a wait gives up: absolute, on CLOCK_REALTIME or CLOCK_MONOTONIC.
+struct hf_deadline {
+    clockid_t clock;
+    struct timespec at;
+};
+
+// Sleeps while *word is `expected`, until woken or until the deadline (NULL: none).
+// Returns 0 (woken, or the word was another; both may be spurious), ETIMEDOUT, or EINTR. Wakers and sleepers must be
+// threads of one process.
+int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline);
+
+// Wakes at most `count` sleepers. The word's memory may already be gone: then nothing happens.
+void hf_futex_wake(const uint32_t *word, int count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "park/word_lock.h"
+
+#include <errno.h>
+
+int hf_word_lock_blocking(uint32_t *word, const struct hf_deadline *deadline) {
+    // The kernel never times out a waiter that it has chosen for a wake, so giving up loses none; at worst the word
+    // keeps saying HELD_WITH_SLEEPERS and the next unlock wakes nobody (I2 holds).
+    while (hf_exchange_acquire(word, HF_WORD_HELD_WITH_SLEEPERS) != HF_WORD_FREE) {
+        if (hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline) == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
+    return 0;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The lock word: three states, and the rules by which any number of different waiters may share it.
+//
+//                     CAS by a thread that has never slept here
+//              +------------------------------------------------+
+//              |                                                v
+//          +------+   exchange by a thread on its way to     +------+
+//          | FREE |   sleep, or one that has slept           | HELD |
+//          +------+ ----------------------+                  +------+
+//            ^  ^                         v                   |   |
+//            |  |            +--------------------+  exchange |   | unlock:
+//            |  +------------| HELD_WITH_SLEEPERS | <---------+   | nobody to wake
+//            |  unlock:      +--------------------+  before it    |
+//            |  wakes one                            sleeps       |
+//            +----------------------------------------------------+
+//
+// These are the states of glibc's own low-level lock, with its numbers: code that reaches a pthread_mutex_t's word
+// through glibc and code that reaches it through Holdfast exclude each other and wake each other.
+//
+// I1  Exclusion. Only the thread that moved the word out of FREE is inside.
+// I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or a woken thread is on its way to store that.
+//     Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who still sleeps.
+// I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
+//     uses the address only, never what it holds.
+// Modelled in verify/flexguard.pml (I1, I2); I3 and I5, on the queue, are stated in src/lock/flexguard_queue.h.
+#ifndef HF_PARK_WORD_LOCK_H
+#define HF_PARK_WORD_LOCK_H
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/cpu.h"
+#include "park/futex.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum hf_word_state {
+    HF_WORD_FREE = 0,
+    HF_WORD_HELD = 1,
+    HF_WORD_HELD_WITH_SLEEPERS = 2,
+};
+
+// Takes the lock if it is free. `held` is HF_WORD_HELD, or HF_WORD_HELD_WITH_SLEEPERS for a thread that has slept (I2).
+// Acquire: pairs with the release in hf_word_unlock.
+static inline bool hf_word_trylock(uint32_t *word, enum hf_word_state held) {
+    return hf_cas_acquire(word, HF_WORD_FREE, held);
+}
+
+// Gives the lock back and says whether a sleeper must be woken. Release: pairs with every acquire on the word.
+static inline bool hf_word_release(uint32_t *word) {
+    uint32_t was = hf_exchange_release(word, HF_WORD_FREE);
+    HF_CHECK("I1", was != HF_WORD_FREE);
+    return was == HF_WORD_HELD_WITH_SLEEPERS;
+}
+
+static inline void hf_word_wake(const uint32_t *word) {
+    hf_futex_wake(word, 1);
+}
+
+static inline void hf_word_unlock(uint32_t *word) {
+    if (HF_UNLIKELY(hf_word_release(word)))
+        hf_word_wake(word);
+}
+
+// Takes the lock, sleeping while it is held. Returns 0, or ETIMEDOUT after the deadline (NULL: never).
+int hf_word_lock_blocking(uint32_t *word, const struct hf_deadline *deadline);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
