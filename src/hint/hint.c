@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "hint/hint.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+
+#include "base/clock.h"
+#include "hint/registration.h"
+#include "holdfast/holdfast.h"
+
+static const struct hf_hint_page nobody = {
+    .version = HF_HINT_VERSION,
+    .monitor_state = HF_MONITOR_ABSENT,
+    .preempted_critical_sections = 1,
+};
+
+const struct hf_hint_page *hf_hint __attribute__((visibility("hidden"))) = &nobody;
+
+// glibc registers an rseq area for every thread since 2.35; the symbols are weak for older ones.
+extern const unsigned int __rseq_size __attribute__((weak));
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+
+unsigned hf_current_cpu(void) {
+    if (HF_LIKELY(&__rseq_size != NULL && __rseq_size != 0)) {
+        const struct rseq *area = (const struct rseq *)(hf_thread_pointer() + __rseq_offset);
+        return hf_load_relaxed(&area->cpu_id);
+    }
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
+bool hf_hint_is_fresh(void) {
+    const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
+    if (hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE) {
+        uint64_t beat_ns = hf_load_relaxed(&page->heartbeat_ns);
+        uint64_t now_ns = hf_monotonic_ns();
+        if (now_ns < beat_ns + HF_HEARTBEAT_STALE_NS)
+            return true;
+    }
+    hf_hint_listen_to(NULL);
+    return false;
+}
+
+bool hf_hint_listen(int page_fd) {
+    void *mapped = mmap(NULL, sizeof(struct hf_hint_page), PROT_READ, MAP_SHARED, page_fd, 0);
+    if (mapped == MAP_FAILED)
+        return false;
+    const struct hf_hint_page *page = mapped;
+    if (page->version != HF_HINT_VERSION) {
+        munmap(mapped, sizeof(struct hf_hint_page));
+        errno = EPROTO;
+        return false;
+    }
+    hf_hint_listen_to(page);
+    return true;
+}
+
+void hf_hint_listen_to(const struct hf_hint_page *page) {
+    // Waiters may be reading the page they had, so it is never unmapped.
+    hf_store_relaxed(&hf_hint, page ? page : &nobody);
+}
+
+bool hf_monitor_present(void) {
+    return hf_hint_has_monitor();
+}
+
+// Here and not beside hf_register: whoever links a lock that asks for the hint links this file.
+__attribute__((constructor)) static void register_at_start(void) {
+    hf_register();
+}

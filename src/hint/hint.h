@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The hint: is any critical section preempted? Asked by waiters only; it decides how they wait, never who owns.
+#ifndef HF_HINT_HINT_H
+#define HF_HINT_HINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/cpu.h"
+#include "hint/hint_page.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The page that this process listens to. Without a monitor it is a page of our own that says that one critical section
+// is preempted, for ever: so waiters block, as with any lock, and no caller has to ask whether there is a monitor.
+extern const struct hf_hint_page *hf_hint __attribute__((visibility("hidden")));
+
+// The CPU that the caller runs on, from the thread's rseq area or, without one, from the kernel.
+unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
+
+// Spinning pays while every lock holder and every next waiter is running (paper, section 3), and, beyond the paper, while
+// nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
+static inline bool hf_spinning_pays(void) {
+    const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
+    if (hf_load_relaxed(&page->preempted_critical_sections) != 0)
+        return false;
+    unsigned cpu = hf_current_cpu();
+    return cpu < HF_HINT_CPUS && hf_load_relaxed(&page->cpu[cpu].runnable) <= 1;
+}
+
+// Is the monitor still there? False once its heart has not beaten for HF_HEARTBEAT_STALE_NS, or it has said goodbye.
+// Reads the clock, so a spinning waiter asks only now and then. After a false answer this process listens to nobody.
+bool hf_hint_is_fresh(void);
+
+// Starts listening to the page behind the descriptor (not closed here). False with errno when it can't be mapped or is
+// of another version.
+bool hf_hint_listen(int page_fd);
+
+// Starts listening to this page, which must stay mapped for good. NULL: to nobody. For tests, and for hf_hint_listen.
+void hf_hint_listen_to(const struct hf_hint_page *page);
+
+static inline bool hf_hint_has_monitor(void) {
+    return hf_load_relaxed(&hf_load_relaxed(&hf_hint)->monitor_state) == HF_MONITOR_ALIVE;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

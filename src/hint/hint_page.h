@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: (MIT OR Apache-2.0) OR (GPL-2.0-only OR BSD-2-Clause)
+// The contract between the Preemption Monitor (BPF, in the kernel) and the locks (user space): what a thread publishes
+// about itself, and what the monitor publishes about all of them. Both sides include this header; it includes none,
+// and its includer provides fixed-width integer types.
+#ifndef HF_HINT_HINT_PAGE_H
+#define HF_HINT_HINT_PAGE_H
+
+// Where a thread stands in the queue of the lock that it waits for.
+//
+//            enqueues               predecessor leaves
+//     IDLE -------------> WAITING -------------------> HEAD
+//      ^  \                  |                          |
+//      |   \ nobody before   |                          |
+//      |    +----------------|------------------------> |
+//      +---------------------+--------------------------+
+//           gets the lock, or leaves the queue to sleep
+enum hf_queue_state {
+    HF_QUEUE_IDLE = 0,
+    HF_QUEUE_WAITING = 1,
+    HF_QUEUE_HEAD = 2,
+};
+
+// What a thread says of itself, in its own memory: the two words that the monitor reads when the thread is switched out.
+// The thread is critical when it holds a lock, or may by the time the monitor looks (critical_depth > 0), or is the next
+// to get one (queue_state == HF_QUEUE_HEAD).
+struct hf_critical_words {
+    uint32_t critical_depth;
+    uint32_t queue_state;
+};
+
+#define HF_HINT_VERSION 1
+#define HF_HINT_CPUS 1024
+
+enum hf_monitor_state {
+    HF_MONITOR_ABSENT = 0,
+    HF_MONITOR_ALIVE = 1,
+    HF_MONITOR_RETIRED = 2, // it said goodbye; nothing on the page is kept up to date any more
+};
+
+// The monitor beats this often. A page whose last beat is older than HF_HEARTBEAT_STALE_NS belongs to a dead monitor.
+#define HF_HEARTBEAT_NS 50000000ull
+#define HF_HEARTBEAT_STALE_NS 1000000000ull
+
+// One line for each CPU, so that a switch on one never takes the line from a waiter on another.
+struct hf_hint_cpu {
+    uint32_t runnable; // threads that wanted this CPU at its last switch to a registered process, the running one included
+    uint32_t reserved[15];
+};
+
+// The page itself: written by the monitor alone (it is a frozen BPF map), mapped read-only by every registered process.
+// Fields are grouped by how often they change, a cache line a group.
+struct hf_hint_page {
+    // Set up once.
+    uint32_t version;
+    uint32_t monitor_state;
+    uint64_t heartbeat_ns; // CLOCK_MONOTONIC
+    uint64_t reserved0[6];
+
+    // The hint: critical threads, machine-wide, that are not running at this moment.
+    uint64_t preempted_critical_sections;
+    uint64_t reserved1[7]; // room for counts with other scopes
+
+    // Totals since the monitor started.
+    uint64_t preemptions_total; // critical threads switched out while they could have gone on
+    uint64_t sleeps_total;      // critical threads switched out because they chose to sleep
+    uint64_t uncounted_total;   // critical threads that could not be marked (no memory), hence are not in the count
+    uint64_t reserved2[5];
+
+    struct hf_hint_cpu cpu[HF_HINT_CPUS];
+};
+
+#endif

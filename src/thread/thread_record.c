@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "thread/thread_record.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "park/word_lock.h"
+
+__thread struct hf_thread_record *hf_self_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+uint32_t hf_tid_asked(void) {
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+// All that the slabs are managed with. Taken once in a thread's life at each end, so one lock is enough.
+static struct {
+    uint32_t word;
+    struct hf_thread_record *free;
+    struct hf_thread_record *slab; // the newest slab, handed out from its start
+    uint32_t slab_used;
+    uint32_t threads;       // that have ever had a record, in this process and those that it was forked from
+    uint32_t shared_slabs;  // slabs whose counters can still be shared
+    char *shared_counters;  // the shared memory for their counters
+    pthread_key_t exit_key;
+    bool exit_key_made;
+} pool = {.slab_used = HF_SLAB_RECORDS};
+
+// For threads that came when there was no memory left. They share it, so its words mean nothing; its state keeps it out
+// of every queue (I3 needs a record a thread), and a thread counted as critical by mistake costs blocking, not safety.
+static struct {
+    struct hf_thread_record record[HF_SLAB_RECORDS];
+    struct hf_thread_counters counters[1];
+} overflow = {.record[0].critical.queue_state = HF_QUEUE_WAITING};
+
+_Static_assert(offsetof(__typeof__(overflow), counters) == HF_SLAB_COUNTERS_OFFSET, "laid out as a slab is");
+
+// Moves the next part of the shared memory to where the slab has its counters. Should that fail they stay private: the
+// slab works, and only its counts are not reported.
+static void share_counters_of(struct hf_thread_record *slab) {
+    if (pool.shared_slabs == 0)
+        return;
+    mremap(pool.shared_counters, HF_SLAB_COUNTERS_BYTES, HF_SLAB_COUNTERS_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
+           (char *)slab + HF_SLAB_COUNTERS_OFFSET);
+    pool.shared_counters += HF_SLAB_COUNTERS_BYTES;
+    pool.shared_slabs--;
+}
+
+static struct hf_thread_record *take_from_slab(void) {
+    if (pool.slab_used == HF_SLAB_RECORDS) {
+        void *slab = mmap(NULL, HF_SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (slab == MAP_FAILED)
+            return NULL;
+        share_counters_of(slab);
+        pool.slab = slab;
+        pool.slab_used = 0;
+    }
+    return &pool.slab[pool.slab_used++];
+}
+
+static struct hf_thread_record *take(void) {
+    struct hf_thread_record *record = pool.free;
+    if (record)
+        pool.free = record->free_next;
+    else
+        record = take_from_slab();
+    if (!record)
+        return &overflow.record[0];
+    record->tid = hf_tid_asked();
+    return record;
+}
+
+// A signal handler that locks, run while this thread holds the pool, would wait for itself.
+static void pool_lock(sigset_t *saved) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, saved);
+    if (!hf_word_trylock(&pool.word, HF_WORD_HELD))
+        hf_word_lock_blocking(&pool.word, NULL);
+}
+
+static void pool_unlock(const sigset_t *saved) {
+    hf_word_unlock(&pool.word);
+    pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+static void release(void *record_pointer) {
+    struct hf_thread_record *record = record_pointer;
+    if (record != hf_self_record || record == &overflow.record[0])
+        return;
+    sigset_t saved;
+    pool_lock(&saved);
+    hf_self_record = NULL;
+    hf_store_relaxed(&record->critical.critical_depth, 0);
+    hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
+    record->free_next = pool.free;
+    pool.free = record;
+    pool_unlock(&saved);
+}
+
+// Gives a thread that has a record another one, from a new slab.
+static void move_to_new_slab(void) {
+    struct hf_thread_record *before = hf_self_record;
+    pool.free = NULL;
+    pool.slab_used = HF_SLAB_RECORDS;
+    if (!before)
+        return;
+    struct hf_thread_record *self = take();
+    if (self->tid)
+        self->critical.critical_depth = before->critical.critical_depth;
+    hf_program_order();
+    hf_self_record = self;
+    pthread_setspecific(pool.exit_key, self);
+}
+
+// A forked child has one thread and starts with slabs of its own: queues copied from the parent may still name records
+// of threads that are gone here (so those are not handed out again), and shared counters are the parent's to write.
+static void start_over_in_child(void) {
+    pool.word = HF_WORD_FREE;
+    pool.shared_slabs = 0;
+    move_to_new_slab();
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, start_over_in_child);
+}
+
+struct hf_thread_record *hf_thread_record_acquire(void) {
+    int saved_errno = errno;
+    sigset_t saved;
+    pool_lock(&saved);
+    if (!pool.exit_key_made)
+        pool.exit_key_made = pthread_key_create(&pool.exit_key, release) == 0;
+    struct hf_thread_record *self = hf_self_record; // a signal handler that ran just before may have acquired it
+    if (!self) {
+        self = take();
+        pool.threads++;
+        hf_program_order();
+        hf_self_record = self; // before anything below can lock and come here again
+    }
+    pool_unlock(&saved);
+    if (pool.exit_key_made)
+        pthread_setspecific(pool.exit_key, self);
+    errno = saved_errno;
+    return self;
+}
+
+bool hf_thread_was_always_alone(void) {
+    return hf_load_relaxed(&pool.threads) <= 1;
+}
+
+int64_t hf_thread_record_tls_offset(void) {
+    return (int64_t)((char *)&hf_self_record - hf_thread_pointer());
+}
+
+int hf_thread_counters_share(void) {
+    size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
+    int fd = memfd_create("holdfast-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -1;
+    void *memory = MAP_FAILED;
+    if (ftruncate(fd, (off_t)bytes) == 0)
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        int why = errno;
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    pool.shared_counters = memory;
+    pool.shared_slabs = HF_SHARED_SLABS;
+    move_to_new_slab();
+    return fd;
+}

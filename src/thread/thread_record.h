@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The thread record: what a thread publishes about itself, one for each thread, whatever the number of locks.
+//
+// A record is immortal: its memory is never unmapped and is reused only for another thread's record. So a store by
+// somebody who remembers the record from a queue that its thread has left long ago is harmless (I3, flexguard_queue.h).
+//
+// Intent before effect. A thread raises critical_depth before the atomic operation that may give it a lock and lowers
+// it after the one that gives the lock back. The monitor runs on the same CPU as the thread that it interrupts, so
+// program order is all that this needs, and it never sees a holder whose depth is 0.
+#ifndef HF_THREAD_THREAD_RECORD_H
+#define HF_THREAD_THREAD_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/cpu.h"
+#include "hint/hint_page.h"
+
+struct hf_thread_record {
+    struct hf_critical_words critical; // first, and in one line: the monitor reads both words at once
+    struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
+    uint32_t tid;                      // 0 in the record that threads share when memory has run out
+    struct hf_thread_record *free_next; // the free list, while no thread has this record
+    struct hf_queue_node *spare_nodes;  // nodes of queue locks that need one a lock (lock/queue_node.h)
+} HF_CACHE_ALIGNED;
+
+// What a thread counts. Written by its owner only, read by anyone.
+struct hf_thread_counters {
+    uint64_t acquisitions;
+    uint64_t contended;     // acquisitions that found the lock held
+    uint64_t spun;          // contended acquisitions that got the lock while spinning
+    uint64_t blocked;       // times that the thread went to sleep for a lock
+    uint64_t mode_switches; // times that a waiter left the queue because spinning did not pay any more
+} HF_CACHE_ALIGNED;
+
+// Records come in slabs: the records, then as many counters at a fixed distance, so that finding one from the other
+// needs no pointer and the counters alone can be shared with the process that reports them.
+enum { HF_SLAB_RECORDS = 1024 };
+#define HF_SLAB_COUNTERS_OFFSET (HF_SLAB_RECORDS * sizeof(struct hf_thread_record))
+#define HF_SLAB_COUNTERS_BYTES (HF_SLAB_RECORDS * sizeof(struct hf_thread_counters))
+#define HF_SLAB_BYTES (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
+
+// Slabs whose counters can be shared for --stats: 262,144 threads alive at once.
+enum { HF_SHARED_SLABS = 256 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern __thread struct hf_thread_record *hf_self_record
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Gives the calling thread a record. Out of memory it is one that threads share, which is never queued.
+struct hf_thread_record *hf_thread_record_acquire(void) __attribute__((cold));
+
+static inline struct hf_thread_record *hf_self(void) {
+    struct hf_thread_record *self = hf_self_record;
+    return HF_LIKELY(self != NULL) ? self : hf_thread_record_acquire();
+}
+
+static inline struct hf_thread_counters *hf_counters(struct hf_thread_record *self) {
+    return (struct hf_thread_counters *)((char *)self + HF_SLAB_COUNTERS_OFFSET);
+}
+
+// Adds one to a counter of the calling thread: a plain load and store, since nobody else writes it.
+#define hf_count(self, counter) hf_store_relaxed(&hf_counters(self)->counter, hf_counters(self)->counter + 1)
+
+uint32_t hf_tid_asked(void) __attribute__((cold));
+
+static inline uint32_t hf_tid(const struct hf_thread_record *self) {
+    return HF_LIKELY(self->tid != 0) ? self->tid : hf_tid_asked();
+}
+
+// Has no second thread had a record yet, here or in the processes that this one was forked from?
+bool hf_thread_was_always_alone(void);
+
+// Where hf_self_record lies relative to the thread pointer: the one number that a process registers with the monitor.
+int64_t hf_thread_record_tls_offset(void);
+
+// Puts the counters of the slabs to come into memory that the holder of the returned descriptor can map too: HF_SHARED_SLABS
+// times HF_SLAB_COUNTERS_BYTES of struct hf_thread_counters, zero where unused. The caller closes the descriptor. Returns
+// -1 with errno when there is no memory for it. Requires that no other thread of the process runs.
+int hf_thread_counters_share(void);
+
+static inline void hf_critical_enter(struct hf_thread_record *self) {
+    hf_store_relaxed(&self->critical.critical_depth, self->critical.critical_depth + 1);
+    hf_program_order();
+}
+
+// Saturates: a thread that gives back a lock which another one took must not look critical for ever after.
+static inline void hf_critical_leave(struct hf_thread_record *self) {
+    hf_program_order();
+    uint32_t depth = self->critical.critical_depth;
+    hf_store_relaxed(&self->critical.critical_depth, depth - (depth != 0));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
