@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// FlexGuard (Laforet et al., SOSP '25, Listing 2, without its recursion): wait in a queue and poll while the hint says
+// that spinning pays; from the moment it does not, leave the queue and sleep on the word.
+//
+//             word free                                        word free
+//   lock() -------------------------------------------------------------> inside
+//      |                                                            ^  ^
+//      | word taken        spinning pays                            |  |
+//      +--------------> ? -----------------> in the queue ----------+  |
+//                       |  ^                   |  head, word free      |
+//                       |  |                   |                       |
+//       spinning does   |  | woken             | spinning does not pay |
+//       not pay         v  |                   | any more, or patience |
+//                    asleep on the word <------+ is at its end         |
+//                       |                                              |
+//                       +----------------------------------------------+
+//                         word free when exchanged for HELD_WITH_SLEEPERS
+//
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h. Model: verify/flexguard.pml.
+#include <errno.h>
+
+#include "holdfast/flexguard.h"
+
+#include "hint/hint.h"
+#include "lock/flexguard_lock.h"
+#include "park/deadline.h"
+
+enum {
+    HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
+    HF_FRESHNESS_POLLS = 1 << 10,
+};
+
+// Polls in the queue. True with the lock held and the caller critical; false when it is time to sleep.
+static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self, enum hf_word_state held) {
+    bool acquired = false;
+    hf_queue_enter(tail, self);
+    for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls++) {
+        if (hf_queue_is_head(self) && hf_load_relaxed(word) == HF_WORD_FREE) {
+            // Critical by its place in the queue already; by its depth before the head is given away below.
+            hf_critical_enter(self);
+            acquired = hf_word_trylock(word, held);
+            if (acquired)
+                break;
+            hf_critical_leave(self);
+        }
+        if (polls % HF_FRESHNESS_POLLS == 0 && !hf_hint_is_fresh())
+            break;
+        hf_pause();
+    }
+    hf_queue_leave(tail, self);
+    return acquired;
+}
+
+// Tries once more and says so to the next unlocker: true with the lock held and the caller critical.
+static bool acquire_or_announce_sleep(uint32_t *word, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    if (hf_exchange_acquire(word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE)
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
+int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self,
+                      const struct hf_deadline *deadline) {
+    enum hf_word_state held = HF_WORD_HELD;
+    hf_count(self, contended);
+    for (;;) {
+        if (hf_spinning_pays() && hf_queue_may_enter(self)) {
+            if (spin_in_queue(word, tail, self, held)) {
+                hf_count(self, spun);
+                break;
+            }
+            hf_count(self, mode_switches);
+        }
+        if (acquire_or_announce_sleep(word, self))
+            break;
+        held = HF_WORD_HELD_WITH_SLEEPERS; // I2
+        hf_count(self, blocked);
+        if (hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline) == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
+    hf_count(self, acquisitions);
+    return 0;
+}
+
+void hf_flexguard_lock(hf_flexguard_t *lock) {
+    hf_flexguard_acquire(&lock->word, &lock->queue_tail, hf_self(), NULL);
+}
+
+bool hf_flexguard_trylock(hf_flexguard_t *lock) {
+    return hf_flexguard_try_acquire(&lock->word, hf_self());
+}
+
+int hf_flexguard_clocklock(hf_flexguard_t *lock, clockid_t clock, const struct timespec *at) {
+    struct hf_thread_record *self = hf_self();
+    if (hf_flexguard_try_acquire(&lock->word, self))
+        return 0;
+    struct hf_deadline deadline = {.clock = clock, .at = *at};
+    if (!hf_deadline_is_valid(&deadline))
+        return EINVAL;
+    return hf_flexguard_wait(&lock->word, &lock->queue_tail, self, &deadline);
+}
+
+void hf_flexguard_unlock(hf_flexguard_t *lock) {
+    hf_flexguard_release(&lock->word, hf_self());
+}

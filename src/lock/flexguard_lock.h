@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// FlexGuard's lock and unlock on a word and a queue tail wherever these lie: side by side in hf_flexguard_t, apart inside
+// pthread_mutex_t. The fast paths are here; waiting is in flexguard.c. Paper, section 3.2 and Listing 2.
+#ifndef HF_LOCK_FLEXGUARD_LOCK_H
+#define HF_LOCK_FLEXGUARD_LOCK_H
+
+#include "lock/flexguard_queue.h"
+#include "park/word_lock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Waits for the lock. Called after the word was found taken, with the caller not critical. Returns 0 with the lock held and
+// the caller critical, or ETIMEDOUT at the deadline (NULL: none).
+int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self,
+                      const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
+
+static inline bool hf_flexguard_try_acquire(uint32_t *word, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    if (HF_LIKELY(hf_word_trylock(word, HF_WORD_HELD))) {
+        hf_count(self, acquisitions);
+        return true;
+    }
+    hf_critical_leave(self);
+    return false;
+}
+
+static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self,
+                                       const struct hf_deadline *deadline) {
+    if (HF_LIKELY(hf_flexguard_try_acquire(word, self)))
+        return 0;
+    return hf_flexguard_wait(word, tail, self, deadline);
+}
+
+static inline void hf_flexguard_release(uint32_t *word, struct hf_thread_record *self) {
+    bool wake = hf_word_release(word);
+    hf_critical_leave(self);
+    if (HF_UNLIKELY(wake))
+        hf_word_wake(word);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Two counters: `next` is the ticket that the next arrival draws, `serving` the one whose holder is inside.
+// Free: next == serving. Held with n waiting: next == serving + n + 1. Both wrap; fewer than 2^32 threads wait.
+//
+// Exclusion: tickets are drawn by fetch-and-add, so no two threads have the same, and only the holder moves `serving`.
+#include "holdfast/ticket.h"
+
+#include "base/atomic.h"
+#include "base/cpu.h"
+
+void hf_ticket_lock(hf_ticket_t *lock) {
+    uint32_t ticket = hf_fetch_add_relaxed(&lock->next, 1);
+    // Acquire: pairs with the release in hf_ticket_unlock.
+    while (hf_load_acquire(&lock->serving) != ticket)
+        hf_pause();
+}
+
+bool hf_ticket_trylock(hf_ticket_t *lock) {
+    uint32_t serving = hf_load_acquire(&lock->serving);
+    // Draws a ticket only if it is the one being served. `serving` can't have moved on since: that takes a holder, and a
+    // holder means that `next` has moved too.
+    return hf_cas_acquire(&lock->next, serving, serving + 1);
+}
+
+void hf_ticket_unlock(hf_ticket_t *lock) {
+    hf_store_release(&lock->serving, lock->serving + 1);
+}
