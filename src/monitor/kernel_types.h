@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The few kernel types that the BPF program reads, with only the fields it reads. libbpf relocates each access to the
+// running kernel's layout (CO-RE), so the build needs no kernel's BTF.
+#ifndef HF_MONITOR_KERNEL_TYPES_H
+#define HF_MONITOR_KERNEL_TYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+enum { false = 0, true = 1 };
+
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s64 int64_t;
+
+// From the kernel's user-space interface, <linux/bpf.h>.
+enum bpf_map_type { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_TASK_STORAGE = 29 };
+enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
+enum { BPF_NOEXIST = 1 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+struct bpf_timer {
+    __u64 opaque[2];
+} __attribute__((aligned(8)));
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct cfs_rq___root {
+    unsigned int h_nr_runnable; // 6.14 and later: without tasks that sleep but are not dequeued yet
+    unsigned int h_nr_queued;
+};
+
+struct rq {
+    unsigned int nr_running;
+};
+
+struct rq___root_fair {
+    struct cfs_rq___root cfs;
+};
+
+struct cfs_rq {
+    struct rq *rq;
+};
+
+struct sched_entity {
+    struct cfs_rq *cfs_rq;
+};
+
+struct thread_struct {
+    unsigned long fsbase; // x86
+};
+
+struct bpf_local_storage;
+
+struct task_struct {
+    struct task_struct *group_leader;
+    struct bpf_local_storage *bpf_storage;
+    struct sched_entity se;
+    struct thread_struct thread;
+};
+
+#pragma clang attribute pop
+
+struct linux_binprm;
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "monitor/monitor_server.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <poll.h>
+#include <string>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "hint/registration.h"
+#include "thread/thread_record.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+namespace holdfast {
+namespace {
+
+class descriptor {
+public:
+    explicit descriptor(int fd = -1) : fd_(fd) {}
+    descriptor(descriptor &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    descriptor &operator=(descriptor &&other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~descriptor() {
+        if (fd_ >= 0)
+            close(fd_);
+    }
+    int get() const { return fd_; }
+    explicit operator bool() const { return fd_ >= 0; }
+
+private:
+    int fd_;
+};
+
+// A process's counters, seen through the memory that it shares. They outlive it.
+class counters_view {
+public:
+    static constexpr std::size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
+
+    explicit counters_view(int fd) {
+        struct stat status {};
+        // A file that is shorter, or can shrink, would fault while it is read.
+        if (fstat(fd, &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes ||
+            fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+            return;
+        void *memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+        if (memory != MAP_FAILED)
+            memory_ = static_cast<const char *>(memory);
+    }
+    counters_view(counters_view &&other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+    counters_view &operator=(counters_view &&) = delete;
+    ~counters_view() {
+        if (memory_)
+            munmap(const_cast<char *>(memory_), bytes);
+    }
+
+    void add_to(lock_counters &sum) const {
+        // Slabs are filled in order and each from its start, so a slab that counts nothing ends the walk.
+        for (std::size_t slab = 0; memory_ && slab < HF_SHARED_SLABS; slab++) {
+            auto *counters = reinterpret_cast<const hf_thread_counters *>(memory_ + slab * HF_SLAB_COUNTERS_BYTES);
+            bool any = false;
+            for (int i = 0; i < HF_SLAB_RECORDS; i++)
+                any |= add_thread(counters[i], sum);
+            if (!any)
+                return;
+        }
+    }
+
+private:
+    static bool add_thread(const hf_thread_counters &thread, lock_counters &sum) {
+        sum.acquisitions += thread.acquisitions;
+        sum.contended += thread.contended;
+        sum.spun += thread.spun;
+        sum.blocked += thread.blocked;
+        sum.mode_switches += thread.mode_switches;
+        return thread.acquisitions != 0 || thread.contended != 0;
+    }
+
+    const char *memory_ = nullptr;
+};
+
+// An abstract name that can't be guessed: no file to leave behind, and chroot does not hide it.
+std::string new_socket_name() {
+    unsigned char random[16];
+    if (getrandom(random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random)))
+        throw std::system_error(errno, std::generic_category(), "no random bytes for a socket name");
+    std::string name = "@holdfast-";
+    for (unsigned char byte : random) {
+        name += "0123456789abcdef"[byte >> 4];
+        name += "0123456789abcdef"[byte & 15];
+    }
+    return name;
+}
+
+struct request_with_descriptor {
+    hf_registration_request request{};
+    descriptor counters;
+    bool complete = false;
+};
+
+request_with_descriptor receive_request(int connection) {
+    request_with_descriptor result;
+    iovec data = {.iov_base = &result.request, .iov_len = sizeof(result.request)};
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        cmsghdr align;
+    } control{};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof(control.bytes);
+    ssize_t received = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+    for (cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+            header->cmsg_len == CMSG_LEN(sizeof(int))) {
+            int fd;
+            std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+            result.counters = descriptor(fd);
+        }
+    }
+    result.complete = received == static_cast<ssize_t>(sizeof(result.request)) && !(message.msg_flags & MSG_TRUNC) &&
+                      result.request.version == HF_REGISTRATION_VERSION;
+    return result;
+}
+
+void send_reply(int connection, hf_registration_status status, int page_fd) {
+    hf_registration_reply reply = {.version = HF_REGISTRATION_VERSION, .status = static_cast<std::uint32_t>(status)};
+    iovec data = {.iov_base = &reply, .iov_len = sizeof(reply)};
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        cmsghdr align;
+    } control{};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    if (status == HF_REGISTERED) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(header), &page_fd, sizeof(int));
+    }
+    sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// The peer as a descriptor, which can't come to mean another process as a number can.
+descriptor peer_of(int connection) {
+    int fd = -1;
+    socklen_t length = sizeof(fd);
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &fd, &length) == 0)
+        return descriptor(fd);
+    ucred peer{};
+    length = sizeof(peer);
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.pid <= 0)
+        return descriptor();
+    return descriptor(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
+}
+
+} // namespace
+
+struct monitor_server::serving {
+    monitor *kernel_monitor;
+    std::string socket_name;
+    descriptor listener;
+    descriptor stop;
+    std::atomic<unsigned> registered{0};
+    mutable std::mutex views_mutex;
+    std::vector<counters_view> views;
+    std::thread thread;
+
+    void serve() {
+        pollfd waited[] = {{.fd = listener.get(), .events = POLLIN, .revents = 0},
+                           {.fd = stop.get(), .events = POLLIN, .revents = 0}};
+        while (poll(waited, 2, -1) >= 0 || errno == EINTR) {
+            if (waited[1].revents)
+                return;
+            descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            if (connection)
+                answer(connection.get());
+        }
+    }
+
+    void answer(int connection) {
+        // A peer that connects and says nothing must not keep the others waiting.
+        timeval patience = {.tv_sec = 1, .tv_usec = 0};
+        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+        auto [request, counters, complete] = receive_request(connection);
+        if (!complete)
+            return send_reply(connection, HF_REGISTRATION_REFUSED, -1);
+        if (counters) {
+            std::lock_guard guard(views_mutex);
+            views.emplace_back(counters.get());
+        }
+        if (!kernel_monitor)
+            return send_reply(connection, HF_REGISTRATION_NO_MONITOR, -1);
+        descriptor peer = peer_of(connection);
+        if (!peer || kernel_monitor->follow(peer.get(), request.tls_offset) != 0)
+            return send_reply(connection, HF_REGISTRATION_REFUSED, -1);
+        registered++;
+        send_reply(connection, HF_REGISTERED, kernel_monitor->page_fd());
+    }
+};
+
+monitor_server::monitor_server(monitor *kernel_monitor) : serving_(std::make_unique<serving>()) {
+    serving_->kernel_monitor = kernel_monitor;
+    serving_->socket_name = new_socket_name();
+    serving_->listener = descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    serving_->stop = descriptor(eventfd(0, EFD_CLOEXEC));
+    sockaddr_un address{};
+    socklen_t length = hf_socket_address(serving_->socket_name.c_str(), &address);
+    if (!serving_->listener || !serving_->stop ||
+        bind(serving_->listener.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
+        listen(serving_->listener.get(), 4096) != 0)
+        throw std::system_error(errno, std::generic_category(), "no socket for programs to register on");
+    serving_->thread = std::thread([this] { serving_->serve(); });
+}
+
+monitor_server::~monitor_server() {
+    if (!serving_->thread.joinable())
+        return;
+    eventfd_write(serving_->stop.get(), 1);
+    serving_->thread.join();
+}
+
+const std::string &monitor_server::socket_name() const {
+    return serving_->socket_name;
+}
+
+lock_counters monitor_server::counters() const {
+    lock_counters sum;
+    std::lock_guard guard(serving_->views_mutex);
+    for (const auto &view : serving_->views)
+        view.add_to(sum);
+    return sum;
+}
+
+unsigned monitor_server::registered_processes() const {
+    return serving_->registered;
+}
+
+} // namespace holdfast

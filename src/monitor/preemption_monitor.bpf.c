@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The Preemption Monitor (paper, section 3.1): at every context switch, was the thread that leaves the CPU inside a critical
+// section, or next to enter one? It keeps the number of such threads on a page that the locks read.
+//
+//                    switched out, critical: mark + 1
+//     not counted ------------------------------------> counted (has a mark)
+//          ^                                               |
+//          +-----------------------------------------------+
+//                    switched in: unmark, - 1
+//
+// M1  The count is the number of marks. A mark is set and cleared with the count, in the kernel, at the thread's own
+//     switches; whatever happens to the registration, the process or its memory meanwhile changes neither.
+// M2  No thread ends with a mark: exiting, even by SIGKILL, takes being switched in first.
+// So the count can't leak, and needs no repair. Tested by tests/monitor/count_returns_to_zero_test.
+//
+// A process that is not followed pays for two loads: tasks without any BPF task storage have a null pointer there.
+#include "monitor/kernel_types.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "hint/hint_page.h"
+#include "monitor/followed_process.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+// On the thread group's leader: how to find a thread's record.
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct hf_followed_process);
+} followed SEC(".maps");
+
+// On a thread: is it counted?
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, uint32_t);
+} marks SEC(".maps");
+
+// The page: one element, frozen by the loader.
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct hf_hint_page);
+} hint SEC(".maps");
+
+struct heart {
+    struct bpf_timer timer;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct heart);
+} heart SEC(".maps");
+
+static struct hf_hint_page *hint_page(void) {
+    uint32_t zero = 0;
+    return bpf_map_lookup_elem(&hint, &zero);
+}
+
+static struct hf_followed_process *process_of(struct task_struct *task) {
+    struct task_struct *leader = task->group_leader;
+    if (!leader->bpf_storage)
+        return 0;
+    return bpf_task_storage_get(&followed, leader, 0, 0);
+}
+
+// Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted: at
+// worst a thread calls itself critical.
+static bool is_critical(struct task_struct *task, const struct hf_followed_process *process) {
+    const char *record_pointer_at = (const char *)task->thread.fsbase + process->tls_offset;
+    const void *record;
+    if (bpf_probe_read_user(&record, sizeof(record), record_pointer_at) || !record)
+        return false;
+    struct hf_critical_words words;
+    if (bpf_probe_read_user(&words, sizeof(words), record))
+        return false;
+    return words.critical_depth > 0 || words.queue_state == HF_QUEUE_HEAD;
+}
+
+static void count_out(struct task_struct *task, bool could_go_on) {
+    struct hf_hint_page *page = hint_page();
+    if (!page)
+        return;
+    uint32_t *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!mark) {
+        __sync_fetch_and_add(&page->uncounted_total, 1);
+        return;
+    }
+    if (*mark)
+        return;
+    *mark = 1;
+    __sync_fetch_and_add(&page->preempted_critical_sections, 1);
+    if (could_go_on)
+        __sync_fetch_and_add(&page->preemptions_total, 1);
+    else
+        __sync_fetch_and_add(&page->sleeps_total, 1);
+}
+
+static void count_in(struct task_struct *task) {
+    uint32_t *mark = bpf_task_storage_get(&marks, task, 0, 0);
+    if (!mark || !*mark)
+        return;
+    *mark = 0;
+    struct hf_hint_page *page = hint_page();
+    if (page)
+        __sync_fetch_and_add(&page->preempted_critical_sections, -1);
+}
+
+// Threads that want the CPU which `task` is about to run on, itself included.
+static uint32_t runnable_beside(struct task_struct *task) {
+    struct rq *queue = task->se.cfs_rq->rq;
+    uint32_t runnable = queue->nr_running;
+    struct rq___root_fair *root = (void *)queue;
+    if (bpf_core_field_exists(root->cfs.h_nr_runnable)) {
+        uint32_t queued = BPF_CORE_READ(root, cfs.h_nr_queued);
+        uint32_t awake = BPF_CORE_READ(root, cfs.h_nr_runnable);
+        if (queued > awake && runnable > queued - awake)
+            runnable -= queued - awake;
+    }
+    return runnable;
+}
+
+static void note_company(struct task_struct *task) {
+    struct hf_hint_page *page = hint_page();
+    uint32_t cpu = bpf_get_smp_processor_id();
+    if (page && cpu < HF_HINT_CPUS)
+        page->cpu[cpu].runnable = runnable_beside(task);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state) {
+    struct hf_followed_process *process = process_of(prev);
+    // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
+    if (process && is_critical(prev, process))
+        count_out(prev, preempt || prev_state == 0);
+    if (next->bpf_storage)
+        count_in(next);
+    if (next->group_leader->bpf_storage)
+        note_company(next);
+    return 0;
+}
+
+// A new process has a copy of its parent's memory, TLS layout included: it is followed as its parent is.
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(at_fork, struct task_struct *parent, struct task_struct *child) {
+    if (child->group_leader != child)
+        return 0;
+    struct hf_followed_process *process = process_of(parent);
+    if (!process)
+        return 0;
+    struct hf_followed_process copy = *process;
+    bpf_task_storage_get(&followed, child, &copy, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    return 0;
+}
+
+// A new program has another TLS layout, if it has any: it registers again if it wants to be followed.
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(at_exec, struct task_struct *task) {
+    bpf_task_storage_delete(&followed, task);
+    return 0;
+}
+
+static int beat(void *map, uint32_t *key, struct heart *value) {
+    struct hf_hint_page *page = hint_page();
+    if (page)
+        page->heartbeat_ns = bpf_ktime_get_ns();
+    bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0);
+    return 0;
+}
+
+// Run once by the loader, after the map is frozen: only BPF can write the page then.
+SEC("syscall")
+int start(void *context) {
+    uint32_t zero = 0;
+    struct hf_hint_page *page = hint_page();
+    struct heart *value = bpf_map_lookup_elem(&heart, &zero);
+    if (!page || !value)
+        return 1;
+    if (bpf_timer_init(&value->timer, &heart, 1 /* CLOCK_MONOTONIC */) || bpf_timer_set_callback(&value->timer, beat) ||
+        bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0))
+        return 2;
+    page->version = HF_HINT_VERSION;
+    page->heartbeat_ns = bpf_ktime_get_ns();
+    page->monitor_state = HF_MONITOR_ALIVE;
+    return 0;
+}
+
+// Run by the loader once the switch is detached: nobody keeps the page up to date from here on, and it says so.
+SEC("syscall")
+int retire(void *context) {
+    struct hf_hint_page *page = hint_page();
+    if (!page)
+        return 1;
+    page->monitor_state = HF_MONITOR_RETIRED;
+    page->preempted_critical_sections = 0;
+    return 0;
+}
