@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "preload/lock_choice.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "park/deadline.h"
+#include "park/word_lock.h"
+
+struct hf_lock_choice hf_lock_choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
+
+// Polls of a word that is about to be free: its owner opened the gate just before.
+enum { HF_POLLS_BEHIND_GATE = 128 };
+
+// For locks whose waiters can't give up, a timed wait is a chain of tries with naps between them.
+static const struct timespec between_tries = {.tv_nsec = 50 * 1000};
+
+static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
+    const struct hf_lock_kind *gate = hf_lock_choice.gate;
+    if (!deadline) {
+        gate->lock(mutex->gate);
+        return true;
+    }
+    if (gate->clocklock)
+        return gate->clocklock(mutex->gate, deadline->clock, &deadline->at) == 0;
+    while (!gate->trylock(mutex->gate)) {
+        if (hf_deadline_has_passed(deadline))
+            return false;
+        nanosleep(&between_tries, NULL);
+    }
+    return true;
+}
+
+static int take_word(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
+    for (int polls = 0; hf_lock_choice.discipline == HF_DISCIPLINE_GATED && polls < HF_POLLS_BEHIND_GATE; polls++) {
+        if (hf_load_relaxed(&mutex->word) == HF_WORD_FREE && hf_word_trylock(&mutex->word, HF_WORD_HELD))
+            return 0;
+        hf_pause();
+    }
+    if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
+        return 0;
+    return hf_word_lock_blocking(&mutex->word, deadline);
+}
+
+static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    if (!hf_lock_choice.gate->trylock(mutex->gate)) {
+        hf_count(self, contended);
+        if (!pass_gate_before(mutex, deadline))
+            return ETIMEDOUT;
+    }
+    int error = take_word(mutex, deadline);
+    if (error)
+        hf_lock_choice.gate->unlock(mutex->gate);
+    else
+        mutex->owner_has_gate = true;
+    return error;
+}
+
+static int acquire_blocking(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
+        return 0;
+    hf_count(self, contended);
+    hf_count(self, blocked);
+    return hf_word_lock_blocking(&mutex->word, deadline);
+}
+
+int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    int error = hf_lock_choice.discipline == HF_DISCIPLINE_GATED ? acquire_gated(mutex, self, deadline)
+                                                                 : acquire_blocking(mutex, self, deadline);
+    if (!error)
+        hf_count(self, acquisitions);
+    return error;
+}
+
+bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    bool gated = hf_lock_choice.discipline == HF_DISCIPLINE_GATED;
+    if (gated && !hf_lock_choice.gate->trylock(mutex->gate))
+        return false;
+    bool acquired = hf_word_trylock(&mutex->word, HF_WORD_HELD);
+    if (gated && !acquired)
+        hf_lock_choice.gate->unlock(mutex->gate);
+    if (gated && acquired)
+        mutex->owner_has_gate = true;
+    if (acquired)
+        hf_count(self, acquisitions);
+    return acquired;
+}
+
+void hf_chosen_open_gate(struct hf_mutex *mutex) {
+    if (!mutex->owner_has_gate)
+        return;
+    mutex->owner_has_gate = false;
+    if (hf_lock_choice.discipline == HF_DISCIPLINE_GATED)
+        hf_lock_choice.gate->unlock(mutex->gate);
+}
+
+void hf_chosen_release(struct hf_mutex *mutex) {
+    // The gate first: once the word is free the mutex may be gone (I4).
+    hf_chosen_open_gate(mutex);
+    hf_word_unlock(&mutex->word);
+}
+
+// A gate's queue, copied into a forked child, names threads that are not there: nobody would open it. The word names nobody.
+static void do_without_gates_in_child(void) {
+    if (hf_lock_choice.discipline == HF_DISCIPLINE_GATED && !hf_thread_was_always_alone())
+        hf_lock_choice.discipline = HF_DISCIPLINE_BLOCKING;
+}
+
+__attribute__((constructor)) static void choose(void) {
+    const char *name = secure_getenv(HF_LOCK_VARIABLE);
+    const struct hf_lock_kind *kind = name ? hf_lock_kind_find(name) : NULL;
+    if (name && !kind)
+        fprintf(stderr, "holdfast: " HF_LOCK_VARIABLE "='%s' is no lock: using %s\n", name, HF_DEFAULT_LOCK);
+    if (!kind || strcmp(kind->name, "flexguard") == 0)
+        return;
+    if (strcmp(kind->name, "blocking") == 0) {
+        hf_lock_choice.discipline = HF_DISCIPLINE_BLOCKING;
+    } else if (kind->bytes <= HF_GATE_BYTES) {
+        hf_lock_choice.gate = kind;
+        hf_lock_choice.discipline = HF_DISCIPLINE_GATED;
+        pthread_atfork(NULL, NULL, do_without_gates_in_child);
+    }
+}

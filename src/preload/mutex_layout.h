@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Where a lock of Holdfast's lives inside glibc's pthread_mutex_t.
+//
+//      bytes   glibc calls it       Holdfast keeps there
+//      0..3    __lock               the lock word: glibc's states, glibc's numbers (park/word_lock.h)
+//      4..7    __count              depth of a recursive mutex, as glibc
+//      8..11   __owner              the owner's tid, as glibc
+//     12..15   __nusers             1 while locked, as glibc (pthread_mutex_destroy looks at it)
+//     16..19   __kind               type and attributes, as glibc
+//     20..21   __spins              untouched
+//     22..23   __elision            owner_has_gate (lock_choice.h)
+//     24..39   __list               FlexGuard's queue tail, or the gate; glibc uses it for robust mutexes only
+//
+// So code that reaches the mutex through glibc (its condition variables, an old symbol version, a static library) excludes and
+// wakes as ever. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is glibc's entirely.
+#ifndef HF_PRELOAD_MUTEX_LAYOUT_H
+#define HF_PRELOAD_MUTEX_LAYOUT_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "lock/flexguard_queue.h"
+
+enum { HF_GATE_BYTES = 16 };
+
+struct hf_mutex {
+    uint32_t word;
+    uint32_t count;
+    uint32_t owner;
+    uint32_t nusers;
+    int32_t kind;
+    int16_t spins;
+    int16_t owner_has_gate;
+    union {
+        hf_queue_tail queue_tail;
+        char gate[HF_GATE_BYTES];
+    };
+};
+
+#define HF_SAME_PLACE(ours, glibcs)                                                                                    \
+    _Static_assert(offsetof(struct hf_mutex, ours) == offsetof(pthread_mutex_t, __data.glibcs), "as glibc lays it out")
+HF_SAME_PLACE(word, __lock);
+HF_SAME_PLACE(count, __count);
+HF_SAME_PLACE(owner, __owner);
+HF_SAME_PLACE(nusers, __nusers);
+HF_SAME_PLACE(kind, __kind);
+HF_SAME_PLACE(owner_has_gate, __elision);
+HF_SAME_PLACE(queue_tail, __list);
+_Static_assert(sizeof(struct hf_mutex) <= sizeof(pthread_mutex_t), "nothing behind glibc's mutex");
+
+enum hf_mutex_type {
+    HF_MUTEX_NORMAL = PTHREAD_MUTEX_TIMED_NP,
+    HF_MUTEX_RECURSIVE = PTHREAD_MUTEX_RECURSIVE_NP,
+    HF_MUTEX_ERRORCHECK = PTHREAD_MUTEX_ERRORCHECK_NP,
+    HF_MUTEX_ADAPTIVE = PTHREAD_MUTEX_ADAPTIVE_NP,
+};
+
+enum {
+    HF_KIND_TYPE_BITS = 3,
+    HF_KIND_ELISION_BITS = 0x300, // glibc's memory of whether to elide; means nothing to the lock
+};
+
+static inline struct hf_mutex *hf_mutex_in(pthread_mutex_t *mutex) {
+    return (struct hf_mutex *)mutex;
+}
+
+// Robust, priority-inheriting, priority-protected and process-shared mutexes are glibc's: their bits are all the others.
+static inline bool hf_mutex_is_ours(const struct hf_mutex *mutex) {
+    return (mutex->kind & ~(HF_KIND_TYPE_BITS | HF_KIND_ELISION_BITS)) == 0;
+}
+
+static inline enum hf_mutex_type hf_mutex_type_of(const struct hf_mutex *mutex) {
+    return (enum hf_mutex_type)(mutex->kind & HF_KIND_TYPE_BITS);
+}
+
+#endif
