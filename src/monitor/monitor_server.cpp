@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
@@ -191,8 +192,11 @@ struct monitor_server::serving {
     void serve() {
         pollfd waited[] = {{.fd = listener.get(), .events = POLLIN, .revents = 0},
                            {.fd = stop.get(), .events = POLLIN, .revents = 0}};
-        while (poll(waited, 2, -1) >= 0 || errno == EINTR) {
-            if (waited[1].revents)
+        for (;;) {
+            int ready = poll(waited, 2, -1);
+            if (ready < 0 && errno == EINTR)
+                continue;
+            if (ready < 0 || waited[1].revents)
                 return;
             descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
             if (connection)
@@ -224,7 +228,7 @@ struct monitor_server::serving {
 monitor_server::monitor_server(monitor *kernel_monitor) : serving_(std::make_unique<serving>()) {
     serving_->kernel_monitor = kernel_monitor;
     serving_->socket_name = new_socket_name();
-    serving_->listener = descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    serving_->listener = descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     serving_->stop = descriptor(eventfd(0, EFD_CLOEXEC));
     sockaddr_un address{};
     socklen_t length = hf_socket_address(serving_->socket_name.c_str(), &address);
@@ -232,7 +236,12 @@ monitor_server::monitor_server(monitor *kernel_monitor) : serving_(std::make_uni
         bind(serving_->listener.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
         listen(serving_->listener.get(), 4096) != 0)
         throw std::system_error(errno, std::generic_category(), "no socket for programs to register on");
+    // The process's signals are for its other threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     serving_->thread = std::thread([this] { serving_->serve(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 monitor_server::~monitor_server() {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// holdfast bench: a workload under several locks and numbers of threads, in interleaved rounds.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/core.h>
+#include <optional>
+
+#include "cli/cell_runner.hpp"
+#include "cli/cell_summary.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interruption.hpp"
+#include "cli/machine.hpp"
+#include "cli/measured_locks.hpp"
+#include "cli/number_range.hpp"
+#include "cli/output_file.hpp"
+#include "cli/plot.hpp"
+#include "cli/progress.hpp"
+#include "cli/results_file.hpp"
+#include "cli/session.hpp"
+#include "cli/verbs.hpp"
+#include "cli/workload.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+struct bench_options {
+    bool list = false;
+    std::string workload;
+    std::vector<std::string> locks{"glibc", "flexguard", "blocking", "ttas", "ticket", "mcs"};
+    std::vector<unsigned> threads{1, 2, 4, 8, 16, 32, 64};
+    double seconds = 0.5;
+    unsigned rounds = 3;
+    unsigned background = 0;
+    double patience_s = 30;
+    std::string json_path;
+    std::string plot_path;
+};
+
+int list_workloads() {
+    for (const auto &one : workloads())
+        fmt::print("{:<14}  {}\n", one.name, one.summary);
+    return exit_ok;
+}
+
+void check_workload(const std::string &name) {
+    if (find_workload(name))
+        return;
+    std::string known;
+    for (const auto &one : workloads())
+        known += (known.empty() ? "" : ", ") + std::string(one.name);
+    throw usage_error(name.empty() ? "which workload? Use one of " + known
+                                   : fmt::format("there is no workload '{}': use one of {}", name, known));
+}
+
+plot make_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+    plot picture;
+    picture.title = options.workload + ": throughput over threads";
+    picture.subtitles = {
+        fmt::format("{}, {} CPUs, {}; {} rounds of {} s, median, minimum to maximum{}",
+                    about.at("machine").get<std::string>(), about.at("cpus").get<unsigned>(),
+                    about.at("kernel").get<std::string>(), options.rounds, options.seconds,
+                    options.background ? fmt::format("; {} busy threads beside", options.background) : ""),
+        "$ " + about.at("command").get<std::string>()};
+    picture.x_label = "threads";
+    picture.y_label = "operations per second";
+    picture.marked_x = about.at("cpus").get<unsigned>();
+    picture.mark_label = fmt::format("{} CPUs", about.at("cpus").get<unsigned>());
+    std::vector<unsigned> threads = options.threads;
+    std::sort(threads.begin(), threads.end());
+    for (const auto &lock : options.locks) {
+        plot_line line{lock, {}};
+        for (unsigned count : threads) {
+            cell_summary one = summarize(records, lock, count);
+            if (one.ops_per_s && *one.ops_per_s > 0)
+                line.points.push_back({double(count), *one.ops_per_s, *one.ops_per_s_min, *one.ops_per_s_max});
+            else if (one.rounds > 0)
+                line.points.push_back({double(count), 0, 0, 0, false});
+        }
+        picture.lines.push_back(line);
+    }
+    return picture;
+}
+
+// One run of the verb.
+class bench_run {
+public:
+    explicit bench_run(bench_options options) : options_(std::move(options)) {
+        if (!options_.json_path.empty())
+            json_file_.emplace(options_.json_path);
+        if (!options_.plot_path.empty()) {
+            picture_format_of(options_.plot_path);
+            plot_file_.emplace(options_.plot_path);
+            check_gnuplot();
+        }
+    }
+
+    int run() {
+        session monitored;
+        about_ = about(monitored);
+        interruption interrupted;
+        cell_runner runner({options_.workload, options_.seconds, options_.background, options_.patience_s,
+                            monitored.native_environment()},
+                           interrupted);
+        measure(runner, interrupted);
+        report();
+        if (interrupted.requested()) {
+            fmt::print(stderr, "holdfast: interrupted after {} of {} cells\n", records_.size(), cell_count());
+            return 128 + interrupted.signal();
+        }
+        bool all_ok = std::all_of(records_.begin(), records_.end(),
+                                  [](const auto &one) { return one.status == cell_status::ok; });
+        return all_ok ? exit_ok : exit_some_failed;
+    }
+
+private:
+    std::size_t cell_count() const { return options_.locks.size() * options_.threads.size() * options_.rounds; }
+
+    // The locks take turns within a round, so that what changes on the machine meanwhile changes for all; each round
+    // begins with another lock, so that none always follows the same one.
+    void measure(const cell_runner &runner, const interruption &interrupted) {
+        progress bar(cell_count());
+        for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
+            for (unsigned threads : options_.threads) {
+                for (const auto &lock : rotated(options_.locks, round - 1)) {
+                    if (interrupted.requested() || !measure_cell(runner, {lock, threads, round}, bar))
+                        break;
+                }
+            }
+            save();
+        }
+    }
+
+    // False when interrupted.
+    bool measure_cell(const cell_runner &runner, const cell &one, progress &bar) {
+        bar.begin(one.label());
+        std::optional<cell_result> result = runner.run(one);
+        if (!result)
+            return false;
+        records_.push_back(result->record);
+        if (result->record.status != cell_status::ok) {
+            bar.clear();
+            fmt::print(stderr, "holdfast: {}: {} {}\n", one.label(), options_.workload, result->reason);
+        }
+        bar.end();
+        return true;
+    }
+
+    void save() const {
+        if (json_file_ && !records_.empty())
+            json_file_->write(results_text(about_, records_));
+    }
+
+    void report() const {
+        if (records_.empty())
+            return;
+        fmt::print("{} on {} CPUs ({}), {} s a cell{}\nmonitor: {}\n\n", options_.workload,
+                   about_.at("cpus").get<unsigned>(), about_.at("machine").get<std::string>(), options_.seconds,
+                   options_.background ? fmt::format(", {} busy threads of another process", options_.background) : "",
+                   about_.at("monitor").get<std::string>());
+        fmt::print("{}", cell_tables(records_, options_.locks, options_.threads));
+        if (json_file_)
+            fmt::print("Records: {}\n", json_file_->name());
+        if (plot_file_) {
+            plot_file_->write(draw(make_plot(options_, records_, about_), picture_format_of(options_.plot_path)));
+            fmt::print("Picture: {}\n", plot_file_->name());
+        }
+    }
+
+    bench_options options_;
+    std::optional<output_file> json_file_;
+    std::optional<output_file> plot_file_;
+    json about_;
+    std::vector<result_record> records_;
+};
+
+int bench(bench_options options) {
+    if (options.list)
+        return list_workloads();
+    check_workload(options.workload);
+    check_locks(options.locks);
+    options.threads = without_repeats(options.threads);
+    return bench_run(std::move(options)).run();
+}
+
+} // namespace
+
+void add_bench(CLI::App &app, action &chosen) {
+    auto options = std::make_shared<bench_options>();
+    CLI::App *verb = app.add_subcommand("bench", "Measure locks with a workload of Holdfast's");
+    verb->add_option("workload", options->workload, "Which workload: see --list")->type_name("WORKLOAD");
+    verb->add_flag("--list", options->list, "List the workloads");
+    add_locks_option(*verb, options->locks);
+    verb->add_option("--threads", options->threads, "Numbers of threads, separated by commas")
+        ->type_name("N,N,...")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(from_to(1u, threads_max))
+        ->capture_default_str();
+    verb->add_option("--seconds", options->seconds, "How long a cell (a lock, a number of threads) is measured")
+        ->type_name("S")
+        ->check(from_to(seconds_min, seconds_max))
+        ->capture_default_str();
+    verb->add_option("--rounds", options->rounds, "How often each cell is measured; figures are medians")
+        ->type_name("N")
+        ->check(from_to(1u, rounds_max))
+        ->capture_default_str();
+    verb->add_option("--background", options->background, "Busy threads of another process beside each cell")
+        ->type_name("N")
+        ->check(from_to(0u, threads_max))
+        ->capture_default_str();
+    verb->add_option("--timeout", options->patience_s, "How long a cell may take beyond its warm-up and --seconds")
+        ->type_name("S")
+        ->check(from_to(seconds_min, seconds_max))
+        ->capture_default_str();
+    verb->add_option("--json", options->json_path, "Write all records there, after every round")->type_name("FILE");
+    verb->add_option("--plot", options->plot_path, "Draw throughput over threads: a .svg or .png file (needs gnuplot)")
+        ->type_name("FILE");
+    verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"
+                 "130 when interrupted (what was measured is shown and kept).\n"
+                 "Example:\n"
+                 "  holdfast bench shared-memory --locks glibc,flexguard,mcs --threads 1,2,4,8,16 --plot locks.png");
+    verb->callback([options, &chosen] { chosen = [options] { return bench(*options); }; });
+}
+
+} // namespace holdfast::cli

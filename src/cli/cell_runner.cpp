@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/cell_runner.hpp"
+
+#include <fmt/core.h>
+#include <utility>
+
+#include "cli/exit_status.hpp"
+#include "cli/install.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::chrono::seconds background_patience{30};
+
+std::string one_line(std::string text) {
+    while (!text.empty() && text.back() == '\n')
+        text.pop_back();
+    std::size_t last = text.find_last_of('\n');
+    return last == std::string::npos ? text : text.substr(last + 1);
+}
+
+// What the program says of itself when it went well; the harness's own view of it otherwise.
+void judge(const process_end &end, cell_result &result) {
+    result_record &record = result.record;
+    switch (end.why) {
+    case process_end::cause::timed_out: record.status = cell_status::timeout; break;
+    case process_end::cause::signalled: record.status = cell_status::crash; break;
+    default: record.status = end.number == 0 ? cell_status::ok : cell_status::failed;
+    }
+    record.cpu_s = end.cpu_s;
+    if (record.status == cell_status::ok) {
+        result_record placed = record;
+        try {
+            record = json::parse(end.output).get<result_record>();
+            record.round = placed.round;
+            record.background = placed.background;
+            return;
+        } catch (const json::exception &) {
+            record.status = cell_status::failed;
+            result.reason = "its output is not a result record";
+            return;
+        }
+    }
+    result.reason = end.sentence();
+    if (std::string said = one_line(end.errors); !said.empty())
+        result.reason += ": " + said;
+}
+
+} // namespace
+
+std::string cell::label() const {
+    return fmt::format("{}, {} thread{}, round {}", lock, threads, threads == 1 ? "" : "s", round);
+}
+
+cell_runner::cell_runner(settings chosen, const interruption &interrupted)
+    : settings_(std::move(chosen)), interrupted_(interrupted),
+      workload_path_(workload_program(settings_.workload).string()),
+      background_path_(settings_.background ? workload_program("background-load").string() : "") {}
+
+std::optional<cell_result> cell_runner::run(const cell &one) const {
+    std::optional<process> background;
+    if (settings_.background) {
+        background.emplace(program{{background_path_, "--threads", std::to_string(settings_.background)}});
+        if (!background->wait_for_output(background_patience, interrupted_)) {
+            if (interrupted_.requested())
+                return std::nullopt;
+            process_end end = background->wait(std::chrono::seconds(0), nullptr);
+            throw failure("can't run the background load: " + one_line(end.errors));
+        }
+    }
+    process workload(program{{workload_path_, "--lock", one.lock, "--threads", std::to_string(one.threads), "--seconds",
+                              fmt::format("{}", settings_.seconds)},
+                             settings_.variables});
+    // It warms up for as long as it measures, at most.
+    process_end end =
+        workload.wait(std::chrono::duration<double>(2 * settings_.seconds + settings_.patience_s), &interrupted_);
+    if (end.why == process_end::cause::interrupted)
+        return std::nullopt;
+
+    cell_result result;
+    result.record.workload = settings_.workload;
+    result.record.lock = one.lock;
+    result.record.threads = one.threads;
+    result.record.background = settings_.background;
+    result.record.round = one.round;
+    judge(end, result);
+    return result;
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Runs a workload program for one cell, with its background load, and says how it went, whatever happened.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/interruption.hpp"
+#include "cli/process.hpp"
+#include "cli/result_record.hpp"
+#include "cli/session.hpp"
+
+namespace holdfast::cli {
+
+struct cell {
+    std::string lock;
+    unsigned threads;
+    unsigned round;
+
+    std::string label() const;
+};
+
+struct cell_result {
+    result_record record;
+    std::string reason; // why it is not ok: one sentence
+};
+
+class cell_runner {
+public:
+    struct settings {
+        std::string workload;
+        double seconds;
+        unsigned background;
+        double patience_s; // that a cell may take beyond `seconds` until it counts as timed out
+        environment variables;
+    };
+
+    // Throws failure when the programs are not there.
+    cell_runner(settings chosen, const interruption &interrupted);
+
+    // Empty when interrupted.
+    std::optional<cell_result> run(const cell &one) const;
+
+private:
+    settings settings_;
+    const interruption &interrupted_;
+    std::string workload_path_;
+    std::string background_path_;
+};
+
+} // namespace holdfast::cli

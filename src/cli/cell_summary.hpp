@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The rounds of one cell summed up, and tables of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/result_record.hpp"
+
+namespace holdfast::cli {
+
+struct cell_summary {
+    unsigned rounds = 0;
+    unsigned rounds_ok = 0;
+    std::string trouble; // the first status that is not ok
+    // Over the rounds that were ok; empty without.
+    std::optional<double> ops_per_s; // median
+    std::optional<double> ops_per_s_min;
+    std::optional<double> ops_per_s_max;
+    std::optional<double> ratio_to_glibc;  // median of the ratios within a round
+    std::optional<double> wait_p999_ns;    // median
+    std::optional<double> wait_max_ns;     // maximum
+    std::optional<double> fairness_factor; // median
+};
+
+// `records` are of one workload and one background.
+cell_summary summarize(const std::vector<result_record> &records, const std::string &lock, unsigned threads);
+
+// Throughput, ratio to glibc, waiting and fairness: a table each, a row a lock, a column a number of threads.
+std::string cell_tables(const std::vector<result_record> &records, const std::vector<std::string> &locks,
+                        const std::vector<unsigned> &threads);
+
+} // namespace holdfast::cli

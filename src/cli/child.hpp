@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A program run on the user's behalf, so that nobody can tell that holdfast stands between: same terminal, same process group,
+// same signals, same rights, same way to end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/invoker.hpp"
+#include "cli/session.hpp"
+
+namespace holdfast::cli {
+
+// Runs the program until it ends and returns the status to exit with: its own, or 128 + the signal that ended it.
+// Signals that others send to holdfast meanwhile are passed on to it; when it is stopped, so is holdfast.
+// Throws failure, with status 127 when there is no such program and 126 when it can't be executed.
+int run_child(const std::vector<std::string> &arguments, const environment &variables,
+              const std::optional<invoker> &user);
+
+} // namespace holdfast::cli

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// holdfast compare: an unmodified program under several locks, in interleaved rounds.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/core.h>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "cli/exit_status.hpp"
+#include "cli/interruption.hpp"
+#include "cli/invoker.hpp"
+#include "cli/machine.hpp"
+#include "cli/measured_locks.hpp"
+#include "cli/metric.hpp"
+#include "cli/number_range.hpp"
+#include "cli/output_file.hpp"
+#include "cli/process.hpp"
+#include "cli/program_run.hpp"
+#include "cli/progress.hpp"
+#include "cli/results_file.hpp"
+#include "cli/session.hpp"
+#include "cli/verbs.hpp"
+#include "cli/workload.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::size_t shown_lines_max = 10;
+
+struct compare_options {
+    std::vector<std::string> program;
+    std::vector<std::string> locks{"glibc", "flexguard", "blocking"};
+    unsigned rounds = 3;
+    std::string metric_pattern;
+    bool higher_is_better = false;
+    bool lower_is_better = false;
+    double timeout_s = 300;
+    std::string json_path;
+    bool verbose = false;
+    bool as_root = false;
+};
+
+std::string last_lines(const std::string &text, std::size_t lines_max) {
+    std::size_t from = text.size();
+    if (from > 0 && text[from - 1] == '\n')
+        from--;
+    for (std::size_t lines = 0; lines < lines_max && from != std::string::npos && from > 0; lines++)
+        from = text.rfind('\n', from - 1);
+    return from == std::string::npos || from == 0 ? text : text.substr(from + 1);
+}
+
+run_status status_of(const process_end &end) {
+    if (end.why == process_end::cause::timed_out)
+        return run_status::timeout;
+    if (end.why == process_end::cause::signalled)
+        return run_status::crash;
+    return end.number == 0 ? run_status::ok : run_status::failed;
+}
+
+// One run of the verb.
+class comparison {
+public:
+    explicit comparison(compare_options options) : options_(std::move(options)) {
+        if (options_.program.empty())
+            throw usage_error("there is no program to run: put it after --, as in 'holdfast compare -- ./benchmark'");
+        check_locks(options_.locks);
+        if (!options_.metric_pattern.empty())
+            metric_.emplace(options_.metric_pattern);
+        if (!options_.json_path.empty())
+            json_file_.emplace(options_.json_path);
+        if (!options_.as_root)
+            user_ = invoker_before_sudo();
+        by_.by_metric = metric_.has_value();
+        by_.higher_is_better = metric_ ? !options_.lower_is_better : options_.higher_is_better;
+    }
+
+    int run() {
+        session monitored;
+        describe(monitored);
+        interruption interrupted;
+        measure(monitored, interrupted);
+        report();
+        if (interrupted.requested()) {
+            fmt::print(stderr, "holdfast: interrupted after {} of {} runs\n", runs_.size(), run_count());
+            return 128 + interrupted.signal();
+        }
+        bool all_ok =
+            std::all_of(runs_.begin(), runs_.end(), [](const auto &one) { return one.status == run_status::ok; });
+        return all_ok ? exit_ok : exit_some_failed;
+    }
+
+private:
+    std::size_t run_count() const { return options_.locks.size() * options_.rounds; }
+
+    void describe(const session &monitored) {
+        about_ = about(monitored);
+        about_["program"] = options_.program;
+        about_["metric"] = metric_ ? options_.metric_pattern : "wall_s";
+        about_["better"] = by_.higher_is_better ? "higher" : "lower";
+    }
+
+    void measure(const session &monitored, const interruption &interrupted) {
+        progress bar(run_count());
+        for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
+            for (const auto &lock : rotated(options_.locks, round - 1)) {
+                bar.begin(fmt::format("{}, round {}", lock, round));
+                if (!measure_run(monitored, lock, round, interrupted, bar))
+                    break;
+                bar.end();
+            }
+            if (json_file_ && !runs_.empty())
+                json_file_->write(results_text(about_, runs_));
+        }
+    }
+
+    // False when interrupted.
+    bool measure_run(const session &monitored, const std::string &lock, unsigned round, const interruption &interrupted,
+                     const progress &bar) {
+        program what{.arguments = options_.program,
+                     .variables = monitored.preload_environment(lock, false),
+                     .user = user_,
+                     .one_output = true};
+        process_end end = process(what).wait(std::chrono::duration<double>(options_.timeout_s), &interrupted);
+        if (end.why == process_end::cause::interrupted)
+            return false;
+        program_run one{lock, round, status_of(end), std::nullopt, end.wall_s, end.cpu_s};
+        if (metric_ && one.status == run_status::ok) {
+            one.metric = metric_->find(end.output);
+            if (!one.metric)
+                one.status = run_status::no_metric;
+        }
+        runs_.push_back(one);
+        show(one, end, bar);
+        return true;
+    }
+
+    // The output of a run is kept from the terminal, unless it is asked for or tells what went wrong; then once a lock.
+    void show(const program_run &one, const process_end &end, const progress &bar) {
+        bool went_wrong = one.status != run_status::ok;
+        if (!options_.verbose && !(went_wrong && shown_.insert(one.lock).second))
+            return;
+        bar.clear();
+        std::string what =
+            one.status == run_status::no_metric ? "ended well, but --metric found no number" : end.sentence();
+        std::string output = options_.verbose ? end.output : last_lines(end.output, shown_lines_max);
+        fmt::print(stderr, "holdfast: {}, round {}: {} {}{}\n", one.lock, one.round, options_.program[0], what,
+                   output.empty()     ? ""
+                   : options_.verbose ? "; its output:"
+                                      : "; its last lines:");
+        fmt::print(stderr, "{}{}", output, output.empty() || output.back() == '\n' ? "" : "\n");
+    }
+
+    void report() const {
+        if (runs_.empty())
+            return;
+        fmt::print("{}\n{} CPUs ({}); {}; medians{}\nmonitor: {}\n\n", about_.at("command").get<std::string>(),
+                   about_.at("cpus").get<unsigned>(), about_.at("machine").get<std::string>(),
+                   fmt::format("{} round{}", options_.rounds, options_.rounds == 1 ? "" : "s"),
+                   by_.higher_is_better ? "; higher is better" : "; lower is better",
+                   about_.at("monitor").get<std::string>());
+        fmt::print("{}", comparison_table(runs_, options_.locks, by_));
+        if (std::find(options_.locks.begin(), options_.locks.end(), "glibc") != options_.locks.end())
+            fmt::print("\nvs glibc: median of the ratios within a round; above 1 is better than glibc\n");
+        if (json_file_)
+            fmt::print("Records: {}\n", json_file_->name());
+    }
+
+    compare_options options_;
+    std::optional<metric> metric_;
+    std::optional<output_file> json_file_;
+    std::optional<invoker> user_;
+    yardstick by_{};
+    json about_;
+    std::vector<program_run> runs_;
+    std::set<std::string> shown_;
+};
+
+} // namespace
+
+void add_compare(CLI::App &app, action &chosen) {
+    auto options = std::make_shared<compare_options>();
+    CLI::App *verb = app.add_subcommand("compare", "Measure any program under several locks");
+    add_locks_option(*verb, options->locks);
+    verb->add_option("--rounds", options->rounds, "How often the program runs under each lock; figures are medians")
+        ->type_name("N")
+        ->check(from_to(1u, rounds_max))
+        ->capture_default_str();
+    verb->add_option("--metric", options->metric_pattern,
+                     "Regular expression (RE2) whose first group is the number to compare, in the program's output "
+                     "and errors; where it matches first. Without it: wall time")
+        ->type_name("REGEX");
+    CLI::Option *higher = verb->add_flag("--higher-is-better", options->higher_is_better, "Default with --metric");
+    verb->add_flag("--lower-is-better", options->lower_is_better, "Default for wall time")->excludes(higher);
+    verb->add_option("--timeout", options->timeout_s, "How long a run may take")
+        ->type_name("S")
+        ->check(from_to(seconds_min, seconds_max))
+        ->capture_default_str();
+    verb->add_option("--json", options->json_path, "Write all runs there, after every round")->type_name("FILE");
+    verb->add_flag("--verbose", options->verbose, "Show the output of every run, on standard error");
+    verb->add_flag("--as-root", options->as_root,
+                   "Under sudo: run the program as root, not as the user who called sudo");
+    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    verb->footer(
+        "The program reads /dev/null; its output is shown when it fails.\n"
+        "Exit status: 0; 1 when a run failed, timed out or printed no metric; 2 when the command line is wrong;\n"
+        "126 or 127 when the program can't be executed or found; 130 when interrupted.\n"
+        "Example:\n"
+        "  holdfast compare --locks glibc,flexguard,mcs --metric 'ops/s: ([0-9.]+)' -- ./benchmark --threads 32");
+    verb->callback([options, &chosen] { chosen = [options] { return comparison(*options).run(); }; });
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// holdfast doctor: what this machine offers, how programs will therefore wait for locks, and what to do for better.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sys/utsname.h>
+#include <thread>
+
+#include "cli/capability.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/install.hpp"
+#include "cli/session.hpp"
+#include "cli/verbs.hpp"
+#include "holdfast/holdfast.h"
+
+namespace holdfast::cli {
+namespace {
+
+struct findings {
+    std::string kernel;
+    unsigned cpus = 0;
+    std::string interposer; // empty: missing
+    std::vector<capability> capabilities;
+    std::string mode; // "monitor" or "blocking"
+    std::string why;
+    std::string remedy;
+};
+
+std::string kernel_release() {
+    utsname name{};
+    uname(&name);
+    return std::string(name.sysname) + " " + name.release + " " + name.machine;
+}
+
+// The only sure way to know whether the monitor works is to load it.
+void try_monitor(findings &found) {
+    session session;
+    if (session.has_monitor()) {
+        found.mode = "monitor";
+        found.why = "the Preemption Monitor loads and runs: FlexGuard's waiters spin while every lock holder runs";
+        return;
+    }
+    found.mode = "blocking";
+    found.why = "there is no Preemption Monitor, so waiters block, as glibc's do: " + session.why_no_monitor();
+    for (const auto &capability : found.capabilities) {
+        if (!capability.present && !capability.remedy.empty() && found.remedy.empty())
+            found.remedy = capability.remedy;
+    }
+}
+
+findings examine() {
+    findings found;
+    found.kernel = kernel_release();
+    found.cpus = std::thread::hardware_concurrency();
+    try {
+        found.interposer = preload_library().string();
+    } catch (const failure &) {
+    }
+    found.capabilities = find_capabilities();
+    try_monitor(found);
+    return found;
+}
+
+void print(const findings &found) {
+    fmt::print("holdfast {} on {}, {} CPUs\n\n", hf_version(), found.kernel, found.cpus);
+    for (const auto &capability : found.capabilities) {
+        fmt::print("  {:<4} {:<46} {}\n", capability.present ? "yes" : "no", capability.title, capability.detail);
+        if (!capability.remedy.empty())
+            fmt::print("       {:<46} {}\n", "", capability.remedy);
+    }
+    fmt::print("  {:<4} {:<46} {}\n\n", found.interposer.empty() ? "no" : "yes", "interposer",
+               found.interposer.empty() ? "libholdfast-preload.so is missing: build or install holdfast again"
+                                        : found.interposer);
+    fmt::print("mode: {}\n  {}\n", found.mode, found.why);
+    if (!found.remedy.empty())
+        fmt::print("  for better: {}\n", found.remedy);
+}
+
+void print_json(const findings &found) {
+    nlohmann::ordered_json out;
+    out["version"] = hf_version();
+    out["kernel"] = found.kernel;
+    out["cpus"] = found.cpus;
+    out["interposer"] = found.interposer.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.interposer);
+    for (const auto &capability : found.capabilities)
+        out["capabilities"][capability.name] = {
+            {"present", capability.present}, {"detail", capability.detail}, {"remedy", capability.remedy}};
+    out["mode"] = found.mode;
+    out["why"] = found.why;
+    out["remedy"] = found.remedy;
+    fmt::print("{}\n", out.dump(2));
+}
+
+int doctor(bool json) {
+    findings found = examine();
+    if (json)
+        print_json(found);
+    else
+        print(found);
+    return found.mode == "monitor" && !found.interposer.empty() ? exit_ok : exit_some_failed;
+}
+
+} // namespace
+
+void add_doctor(CLI::App &app, action &chosen) {
+    auto json = std::make_shared<bool>(false);
+    CLI::App *verb = app.add_subcommand("doctor", "Tell what this machine offers and how programs will wait for locks");
+    verb->add_flag("--json", *json, "Print for machines");
+    verb->footer("Exits with 0 when programs will be informed by the monitor, with 1 when they will not.\n\n"
+                 "Examples:\n"
+                 "  holdfast doctor\n"
+                 "  sudo holdfast doctor\n"
+                 "  holdfast doctor --json | jq .mode");
+    verb->callback([json, &chosen] { chosen = [json] { return doctor(*json); }; });
+}
+
+} // namespace holdfast::cli

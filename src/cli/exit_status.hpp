@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How holdfast ends, for scripts: 0 done; 1 done, but a cell or a program failed; 2 the command line was wrong; 125 holdfast itself
+// failed; 126 and 127 as env(1): the program can't be executed, or is not found.
+#pragma once
+
+#include <stdexcept>
+
+namespace holdfast::cli {
+
+enum exit_status : int {
+    exit_ok = 0,
+    exit_some_failed = 1,
+    exit_usage = 2,
+    exit_holdfast_failed = 125,
+    exit_not_executable = 126,
+    exit_not_found = 127,
+};
+
+// The command line was wrong: one sentence, printed after "holdfast: ".
+class usage_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// Something that holdfast needs failed: one sentence, and the status to exit with.
+class failure : public std::runtime_error {
+public:
+    failure(const std::string &sentence, int status = exit_holdfast_failed)
+        : std::runtime_error(sentence), status_(status) {}
+    int status() const { return status_; }
+
+private:
+    int status_;
+};
+
+} // namespace holdfast::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/install.hpp"
+
+#include <fmt/core.h>
+
+#include "cli/exit_status.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path prefix() {
+    return fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+}
+
+fs::path found(const fs::path &path, const std::string &what) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored))
+        throw failure(fmt::format("{} is missing at {}: build or install holdfast again", what, path.string()));
+    return path;
+}
+
+} // namespace
+
+fs::path preload_library() {
+    // A distribution may put libraries into a directory named for the architecture.
+    for (const char *directory : {"lib", "lib64", HF_INSTALL_LIBDIR}) {
+        fs::path candidate = prefix() / directory / "libholdfast-preload.so";
+        std::error_code ignored;
+        if (fs::exists(candidate, ignored))
+            return candidate;
+    }
+    return found(prefix() / "lib" / "libholdfast-preload.so", "the interposer");
+}
+
+fs::path workload_program(const std::string &name) {
+    return found(prefix() / "libexec" / "holdfast" / name, "the workload program");
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What a measurement's reader must know of where it comes from.
+#pragma once
+
+#include <string>
+
+#include "cli/result_record.hpp"
+#include "cli/session.hpp"
+
+namespace holdfast::cli {
+
+std::string processor_name();
+// CPUs that this process, hence any that it starts, may run on.
+unsigned usable_cpus();
+// This process's command line, quoted for a shell.
+std::string command_line();
+
+// The object "about" of a results file (docs/benchmarks.md).
+json about(const session &session);
+
+} // namespace holdfast::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "cli/exit_status.hpp"
+#include "cli/verbs.hpp"
+#include "holdfast/holdfast.h"
+
+namespace {
+
+// CLI11 has an exit code for each kind of mistake; scripts want one. --help and --version come here too, as success.
+int explain(const CLI::App &app, const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+        return app.exit(error);
+    fmt::print(stderr, "holdfast: {}: see 'holdfast --help'\n", error.what());
+    return holdfast::cli::exit_usage;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    using namespace holdfast::cli;
+    CLI::App app{"Locks for Linux whose speed does not depend on how many threads run.", "holdfast"};
+    app.require_subcommand(1);
+    app.set_version_flag("--version", std::string("holdfast ") + hf_version());
+    app.footer("Examples:\n"
+               "  holdfast run -- ./server --threads 64\n"
+               "  holdfast compare --locks glibc,flexguard --metric 'ops/s: ([0-9.]+)' -- ./benchmark\n"
+               "  holdfast bench shared-memory --threads 1,4,16,64 --json cells.json --plot cells.svg\n"
+               "  holdfast doctor");
+
+    action chosen;
+    add_run(app, chosen);
+    add_compare(app, chosen);
+    add_bench(app, chosen);
+    add_doctor(app, chosen);
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return explain(app, error);
+    }
+    try {
+        return chosen();
+    } catch (const usage_error &error) {
+        fmt::print(stderr, "holdfast: {}\n", error.what());
+        return exit_usage;
+    } catch (const failure &error) {
+        fmt::print(stderr, "holdfast: {}\n", error.what());
+        return error.status();
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "holdfast: {}\n", error.what());
+        return exit_holdfast_failed;
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A file that is either as it was or complete: written beside its place, then moved there.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace holdfast::cli {
+
+class output_file {
+public:
+    // Throws usage_error when it can't be written: before there is anything to lose.
+    explicit output_file(const std::string &path);
+
+    // Replaces what is there. Throws failure.
+    void write(const std::string &content) const;
+    const std::string &name() const { return name_; }
+
+private:
+    std::string name_;            // as the user gave it
+    std::filesystem::path place_; // where it leads to
+    bool in_place_;               // a device or a pipe: can't be replaced, is written to
+};
+
+} // namespace holdfast::cli

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/result_record.hpp"
+
+#include <array>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::array all_statuses = {cell_status::ok, cell_status::timeout, cell_status::crash, cell_status::failed};
+
+// Each measured field once, for reading and writing.
+constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 9> measured_fields = {{
+    {"ops_per_s", &result_record::ops_per_s},
+    {"wait_mean_ns", &result_record::wait_mean_ns},
+    {"wait_p99_ns", &result_record::wait_p99_ns},
+    {"wait_p999_ns", &result_record::wait_p999_ns},
+    {"wait_max_ns", &result_record::wait_max_ns},
+    {"fairness_factor", &result_record::fairness_factor},
+    {"jain_ops", &result_record::jain_ops},
+    {"jain_hold", &result_record::jain_hold},
+    {"cpu_s", &result_record::cpu_s},
+}};
+
+cell_status status_named(const std::string &name) {
+    for (cell_status status : all_statuses) {
+        if (name == name_of(status))
+            return status;
+    }
+    throw json::other_error::create(501, "unknown status " + name, nullptr);
+}
+
+} // namespace
+
+const char *name_of(cell_status status) {
+    switch (status) {
+    case cell_status::ok: return "ok";
+    case cell_status::timeout: return "timeout";
+    case cell_status::crash: return "crash";
+    case cell_status::failed: return "failed";
+    }
+    return "failed";
+}
+
+void to_json(json &target, const result_record &record) {
+    target = json{{"workload", record.workload},     {"lock", record.lock},   {"threads", record.threads},
+                  {"background", record.background}, {"round", record.round}, {"status", name_of(record.status)}};
+    for (auto [name, field] : measured_fields) {
+        if (record.*field)
+            target[name] = *(record.*field);
+    }
+}
+
+void from_json(const json &source, result_record &record) {
+    source.at("workload").get_to(record.workload);
+    source.at("lock").get_to(record.lock);
+    source.at("threads").get_to(record.threads);
+    source.at("background").get_to(record.background);
+    source.at("round").get_to(record.round);
+    record.status = status_named(source.at("status").get<std::string>());
+    for (auto [name, field] : measured_fields) {
+        if (source.contains(name))
+            record.*field = source.at(name).get<double>();
+        else
+            (record.*field).reset();
+    }
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The result of one cell (a workload, a lock, a number of threads) in one round, and how it is written as JSON. The
+// fields are described in docs/benchmarks.md.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace holdfast::cli {
+
+// Fields stay in the order in which they are written.
+using json = nlohmann::ordered_json;
+
+enum class cell_status {
+    ok,
+    timeout, // had to be ended
+    crash,   // killed by a signal
+    failed,  // said so itself, or its output can't be read
+};
+
+const char *name_of(cell_status status);
+
+struct result_record {
+    std::string workload;
+    std::string lock;
+    unsigned threads = 0;
+    unsigned background = 0; // busy threads of another process
+    unsigned round = 0;      // from 1; 0: the workload program was run by itself
+    cell_status status = cell_status::ok;
+
+    // Absent when not measured.
+    std::optional<double> ops_per_s;
+    std::optional<double> wait_mean_ns;
+    std::optional<double> wait_p99_ns;
+    std::optional<double> wait_p999_ns;
+    std::optional<double> wait_max_ns;
+    std::optional<double> fairness_factor;
+    std::optional<double> jain_ops;
+    std::optional<double> jain_hold;
+    std::optional<double> cpu_s;
+};
+
+void to_json(json &target, const result_record &record);
+// Throws nlohmann::json::exception when it is not a record.
+void from_json(const json &source, result_record &record);
+
+} // namespace holdfast::cli

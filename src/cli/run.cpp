@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// holdfast run: an unmodified program with Holdfast's lock under its mutexes.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <memory>
+
+#include "cli/child.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/invoker.hpp"
+#include "cli/session.hpp"
+#include "cli/verbs.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+struct run_options {
+    std::string lock = "default";
+    bool stats = false;
+    bool as_root = false;
+    std::vector<std::string> program;
+};
+
+void print_count(const char *name, std::uint64_t count) {
+    fmt::print(stderr, "  {:<30}{:>16}\n", name, count);
+}
+
+void print_stats(const session &session, const std::string &lock) {
+    fmt::print(stderr, "holdfast: lock {}; monitor: {}\n", lock,
+               session.has_monitor() ? "on" : "none, waiters blocked: " + session.why_no_monitor());
+    lock_counters counters = session.server().counters();
+    print_count("acquisitions", counters.acquisitions);
+    print_count("contended", counters.contended);
+    print_count("spun", counters.spun);
+    print_count("blocked", counters.blocked);
+    print_count("mode switches", counters.mode_switches);
+    if (session.has_monitor()) {
+        const hf_hint_page &page = session.kernel_monitor()->page();
+        print_count("critical sections preempted", page.preemptions_total);
+        print_count("critical sections that slept", page.sleeps_total);
+    }
+}
+
+int run(const run_options &options) {
+    if (options.program.empty())
+        throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
+    check_lock_name(options.lock);
+    std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
+    session session;
+    int status = run_child(options.program, session.preload_environment(options.lock, options.stats), user);
+    if (options.stats && options.lock == "glibc")
+        fmt::print(stderr, "holdfast: lock glibc: the program ran as it is, nothing was counted\n");
+    else if (options.stats)
+        print_stats(session, options.lock);
+    return status;
+}
+
+} // namespace
+
+void add_run(CLI::App &app, action &chosen) {
+    auto options = std::make_shared<run_options>();
+    CLI::App *verb = app.add_subcommand("run", "Run an unmodified pthread program with Holdfast's lock under its mutexes");
+    verb->add_option("--lock", options->lock, "The lock to use: default, glibc (the program as it is), or one by name")
+        ->type_name("NAME")
+        ->capture_default_str();
+    verb->add_flag("--stats", options->stats, "Print what the locks did to stderr when the program has ended");
+    verb->add_flag("--as-root", options->as_root, "Under sudo: run the program as root, not as the user who called sudo");
+    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    verb->footer("Everything after -- is the program and its arguments. It behaves and ends as without holdfast: the exit status\n"
+                 "is the program's, or 128 + the signal that ended it; 2 for a mistake on the command line; 125 when holdfast\n"
+                 "failed; 126 when the program can't be executed; 127 when there is no such program.\n\n"
+                 "Examples:\n"
+                 "  holdfast run -- ./server --threads 64\n"
+                 "  holdfast run --stats --lock blocking -- ./server\n"
+                 "  sudo holdfast run -- ./server       (the monitor needs root; the server runs as you)");
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+} // namespace holdfast::cli

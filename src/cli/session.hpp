@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What every verb that starts programs needs: a monitor if there can be one, a server for the programs to meet it, and
+// the environment that makes an unmodified program use a lock.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "monitor/monitor.hpp"
+#include "monitor/monitor_server.hpp"
+
+namespace holdfast::cli {
+
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+class session {
+public:
+    // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
+    session();
+
+    bool has_monitor() const { return monitor_ != nullptr; }
+    // One sentence; empty with a monitor.
+    const std::string &why_no_monitor() const { return why_no_monitor_; }
+    const monitor *kernel_monitor() const { return monitor_.get(); }
+    const monitor_server &server() const { return *server_; }
+
+    // Variables that let a program that is linked with Holdfast find the monitor.
+    environment native_environment() const;
+    // Variables that put `lock` (a name of lock_list.def, or "default") under an unmodified pthread program, LD_PRELOAD
+    // included. For "glibc" there are none: the program runs as it is.
+    environment preload_environment(const std::string &lock, bool stats) const;
+
+private:
+    std::unique_ptr<monitor> monitor_; // outlives the server
+    std::unique_ptr<monitor_server> server_;
+    std::string why_no_monitor_;
+};
+
+// All lock names that a user may give: "glibc", "default", and the ones of lock_list.def.
+std::vector<std::string> lock_names();
+// Throws usage_error with a sentence that lists the known ones.
+void check_lock_name(const std::string &name);
+
+} // namespace holdfast::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The verbs of the holdfast command. Each adds its subcommand to the application; main() runs the one that was named.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace holdfast::cli {
+
+// Set by the subcommand that the command line names: does the work and returns the exit status (exit_status.hpp).
+using action = std::function<int()>;
+
+void add_run(CLI::App &app, action &chosen);
+void add_compare(CLI::App &app, action &chosen);
+void add_bench(CLI::App &app, action &chosen);
+void add_doctor(CLI::App &app, action &chosen);
+
+} // namespace holdfast::cli

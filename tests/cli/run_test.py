@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast run: nobody can tell that it stands between a program and its caller."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import COMMAND, alive, assert_usage_error, wait_until
+
+INTERPOSER = COMMAND.parent.parent / "lib" / "libholdfast-preload.so"
+NOBODY = 65534
+
+
+@pytest.fixture
+def installed_for_all(tmp_path_factory):
+    """A copy that any user can run, wherever the build tree is."""
+    root = tmp_path_factory.mktemp("installed")
+    for part in [COMMAND, INTERPOSER]:
+        place = root / part.parent.name
+        place.mkdir()
+        shutil.copy(part, place)
+    for directory in [root, *root.parents]:
+        if directory.stat().st_uid == os.getuid() and directory != Path("/"):
+            directory.chmod(directory.stat().st_mode | 0o055)
+    return root / "bin" / COMMAND.name
+
+
+def without_rights(*command):
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *map(str, command)]
+
+
+def stats_of(result):
+    return {name.strip(): int(value) for name, value in re.findall(r"^  (\D+?)\s+(\d+)$", result.stderr, re.MULTILINE)}
+
+
+# --- ends and prints as the program does
+
+@pytest.mark.parametrize("status", [0, 1, 2, 42, 125, 127, 255])
+def test_exit_status_is_the_programs(holdfast, status):
+    assert holdfast("run", "--", "sh", "-c", f"exit {status}").returncode == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT])
+def test_status_tells_the_signal_that_killed_it(holdfast, number):
+    assert holdfast("run", "--", "sh", "-c", f"kill -{int(number)} $$").returncode == 128 + number
+
+
+def test_output_is_the_programs_alone(holdfast):
+    result = holdfast("run", "--", "sh", "-c", "echo out; echo err >&2")
+    assert (result.stdout, result.stderr) == ("out\n", "err\n")
+
+
+def test_arguments_arrive_as_they_are(holdfast):
+    words = ["-x", "--lock", "--", "", "a b", "*", "--help"]
+    assert holdfast("run", "--", "printf", "%s|", *words).stdout == "".join(word + "|" for word in words)
+
+
+def test_standard_input_is_the_programs():
+    result = subprocess.run([COMMAND, "run", "--", "cat"], input="through", capture_output=True, text=True, check=True)
+    assert result.stdout == "through"
+
+
+def test_environment_gains_only_our_variables():
+    def variables(*command):
+        text = subprocess.run([*command, "env"], capture_output=True, text=True, check=True).stdout
+        return set(text.splitlines())
+
+    extra = variables(COMMAND, "run", "--") - variables()
+    assert {line.split("=")[0] for line in extra if not line.startswith("_=")} == \
+        {"LD_PRELOAD", "HOLDFAST_LOCK", "HOLDFAST_SOCKET"}
+
+
+def test_what_the_user_preloads_stays_preloaded():
+    environment = {**os.environ, "LD_PRELOAD": "/usr/lib/x86_64-linux-gnu/libm.so.6"}
+    maps = subprocess.run([COMMAND, "run", "--", "cat", "/proc/self/maps"], env=environment, capture_output=True,
+                          text=True, check=True).stdout
+    assert "libholdfast-preload.so" in maps and "libm.so.6" in maps
+
+
+def test_no_descriptor_is_left_open(holdfast):
+    assert holdfast("run", "--", "ls", "/proc/self/fd").stdout.split() == ["0", "1", "2", "3"]
+
+
+def test_glibc_means_as_it_is(holdfast):
+    assert "holdfast" not in holdfast("run", "--lock", "glibc", "--", "cat", "/proc/self/maps").stdout
+
+
+# --- signals and terminals
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGRTMIN + 3])
+def test_signals_are_passed_on(start_holdfast, tmp_path, number):
+    ready = tmp_path / "ready"
+    process = start_holdfast("run", "--", "sh", "-c", f"trap 'exit 7' {int(number)}; touch {ready}; "
+                                                      "while :; do sleep 0.05; done")
+    wait_until(ready.exists)
+    process.send_signal(number)
+    assert process.wait(timeout=10) == 7
+
+
+def test_ctrl_c_reaches_the_program_once(on_terminal):
+    output, status = on_terminal("run", "--", "sh", "-c",
+                                 "n=0; trap 'n=$((n+1))' INT; for i in 1 2 3 4 5 6 7 8; do sleep 0.25; done; echo got $n",
+                                 interrupt_after=1)
+    assert "got 1" in output
+    assert status == 0
+
+
+def test_program_has_the_terminal(on_terminal):
+    output, status = on_terminal("run", "--", "sh", "-c", "test -t 0 && test -t 1 && echo terminal")
+    assert "terminal" in output and status == 0
+
+
+def test_a_stopped_program_stops_holdfast(start_holdfast, tmp_path):
+    note = tmp_path / "pid"
+    process = start_holdfast("run", "--", "sh", "-c", f"echo $$ > {note}; while :; do sleep 0.05; done")
+    child = int(wait_until(lambda: note.exists() and note.read_text().strip()))
+
+    def state():
+        return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+    os.kill(child, signal.SIGSTOP)
+    wait_until(lambda: state() == "T")
+    process.send_signal(signal.SIGCONT)
+    wait_until(lambda: state() != "T")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=10) == 128 + signal.SIGTERM
+
+
+def test_the_program_survives_the_death_of_holdfast(start_holdfast, tmp_path):
+    note = tmp_path / "pid"
+    process = start_holdfast("run", "--", "sh", "-c", f"echo $$ > {note}; sleep 2; echo done >> {note}")
+    child = int(wait_until(lambda: note.exists() and note.read_text().strip()))
+    process.kill()
+    process.wait()
+    assert alive(child)
+    wait_until(lambda: "done" in note.read_text())
+
+
+# --- statistics
+
+def test_stats_count_what_the_program_did(holdfast):
+    result = holdfast("run", "--stats", "--", "/usr/bin/python3", "-c",
+                      "import threading as t\nx=t.Lock()\ndef f():\n for _ in range(1000):\n  with x: pass\n"
+                      "a=[t.Thread(target=f) for _ in range(4)]\n[i.start() for i in a]\n[i.join() for i in a]\n"
+                      "print('fine')")
+    assert result.returncode == 0 and result.stdout == "fine\n"
+    assert stats_of(result)["acquisitions"] > 100, result.stderr
+    assert "lock default" in result.stderr
+
+
+def test_stats_come_also_of_a_program_that_is_killed(holdfast):
+    result = holdfast("run", "--stats", "--", "/usr/bin/python3", "-c",
+                      "import threading as t, os, time\na=[t.Thread(target=time.sleep, args=(0.1,)) for _ in range(9)]\n"
+                      "[i.start() for i in a]\n[i.join() for i in a]\nos.kill(os.getpid(), 9)")
+    assert result.returncode == 137
+    assert stats_of(result)["acquisitions"] > 10
+
+
+def test_stats_include_forked_children(holdfast):
+    program = ("import threading as t, os\n"
+               "def work():\n a=[t.Thread(target=lambda: None) for _ in range(200)]\n [i.start() for i in a]\n [i.join() for i in a]\n"
+               "pid=os.fork()\nif pid==0:\n work()\n os._exit(0)\nos.waitpid(pid,0)\n")
+    alone = stats_of(holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", program.replace(" work()\n os._exit", " os._exit")))
+    both = stats_of(holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", program))
+    assert both["acquisitions"] > alone["acquisitions"] + 200
+
+
+# --- rights
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give rights up")
+def test_without_rights_the_program_runs_all_the_same(installed_for_all):
+    result = subprocess.run(without_rights(installed_for_all, "run", "--stats", "--", "id", "-u"), capture_output=True,
+                            text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, f"{NOBODY}\n")
+    assert "monitor: none, waiters blocked" in result.stderr and "CAP_BPF" in result.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to be called through sudo")
+def test_under_sudo_the_program_runs_as_who_called_it(installed_for_all):
+    environment = {**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY), "SUDO_USER": "nobody"}
+    result = subprocess.run([installed_for_all, "run", "--stats", "--", "sh", "-c", "id -u; id -g; id -G; echo $USER"],
+                            env=environment, capture_output=True, text=True, check=False)
+    assert result.stdout == f"{NOBODY}\n{NOBODY}\n{NOBODY}\nnobody\n"
+    assert "monitor: on" in result.stderr, "and is informed by the monitor that root loaded"
+    result = subprocess.run([installed_for_all, "run", "--as-root", "--", "id", "-u"], env=environment, capture_output=True,
+                            text=True, check=False)
+    assert result.stdout == "0\n"
+
+
+def test_a_bad_sudo_uid_is_an_error(holdfast):
+    if os.getuid() != 0:
+        pytest.skip("only root asks who called sudo")
+    result = holdfast("run", "--", "true", env={**os.environ, "SUDO_UID": "nobody-knows"})
+    assert result.returncode == 125 and "SUDO_UID" in result.stderr
+
+
+# --- mistakes
+
+def test_no_program(holdfast):
+    assert_usage_error(holdfast("run"), "no program")
+    assert_usage_error(holdfast("run", "--"), "no program")
+
+
+def test_unknown_lock(holdfast):
+    assert_usage_error(holdfast("run", "--lock", "magic", "--", "true"), "magic", "glibc", "flexguard")
+
+
+def test_unknown_option_and_verb(holdfast):
+    assert_usage_error(holdfast("run", "--fast", "--", "true"))
+    assert_usage_error(holdfast("fly"))
+    assert_usage_error(holdfast())
+
+
+def test_program_that_does_not_exist(holdfast):
+    result = holdfast("run", "--", "no-such-program")
+    assert result.returncode == 127
+    assert result.stderr == "holdfast: there is no program 'no-such-program': check its name and PATH\n"
+
+
+def test_program_that_cannot_be_executed(holdfast, tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("not a program")
+    result = holdfast("run", "--", plain)
+    assert result.returncode == 126 and str(plain) in result.stderr
+
+
+def test_a_socket_that_nobody_answers_delays_the_program_but_does_not_stop_it():
+    environment = {**os.environ, "LD_PRELOAD": str(INTERPOSER), "HOLDFAST_SOCKET": "@nobody-listens-here"}
+    began = time.monotonic()
+    result = subprocess.run(["echo", "fine"], env=environment, capture_output=True, text=True, check=True)
+    assert result.stdout == "fine\n" and result.stderr == ""
+    assert time.monotonic() - began < 5
+
+
+def test_interposer_alone_works():
+    environment = {**os.environ, "LD_PRELOAD": str(INTERPOSER)}
+    result = subprocess.run(["sh", "-c", "echo fine"], env=environment, capture_output=True, text=True, check=True)
+    assert (result.stdout, result.stderr) == ("fine\n", "")

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include <cerrno>
+#include <gtest/gtest.h>
+#include <memory>
+#include <sched.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "hint/hint.h"
+#include "hint/registration.h"
+
+namespace {
+
+class hint : public testing::Test {
+protected:
+    hint() : page_(std::make_unique<hf_hint_page>()) {
+        page_->version = HF_HINT_VERSION;
+        page_->monitor_state = HF_MONITOR_ALIVE;
+        page_->heartbeat_ns = hf_monotonic_ns();
+    }
+    ~hint() override { hf_hint_listen_to(nullptr); }
+
+    std::unique_ptr<hf_hint_page> page_;
+};
+
+TEST_F(hint, WithoutAMonitorSpinningNeverPays) {
+    hf_hint_listen_to(nullptr);
+    EXPECT_FALSE(hf_spinning_pays());
+    EXPECT_FALSE(hf_hint_has_monitor());
+}
+
+TEST_F(hint, SpinningPaysWhileNobodyCriticalIsPreempted) {
+    hf_hint_listen_to(page_.get());
+    EXPECT_TRUE(hf_spinning_pays());
+    page_->preempted_critical_sections = 1;
+    EXPECT_FALSE(hf_spinning_pays());
+    page_->preempted_critical_sections = 0;
+    EXPECT_TRUE(hf_spinning_pays());
+}
+
+TEST_F(hint, SpinningDoesNotPayWhereOthersWantTheCpu) {
+    hf_hint_listen_to(page_.get());
+    for (auto &cpu : page_->cpu)
+        cpu.runnable = 1;
+    EXPECT_TRUE(hf_spinning_pays());
+    for (auto &cpu : page_->cpu)
+        cpu.runnable = 2;
+    EXPECT_FALSE(hf_spinning_pays());
+}
+
+TEST_F(hint, CurrentCpuIsTheKernels) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    cpu_set_t before;
+    sched_getaffinity(0, sizeof(before), &before);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+    EXPECT_EQ(hf_current_cpu(), 0u);
+    sched_setaffinity(0, sizeof(before), &before);
+}
+
+TEST_F(hint, AStaleHeartMeansThatNobodyIsThere) {
+    hf_hint_listen_to(page_.get());
+    EXPECT_TRUE(hf_hint_is_fresh());
+    page_->heartbeat_ns = hf_monotonic_ns() - HF_HEARTBEAT_STALE_NS - 1;
+    EXPECT_FALSE(hf_hint_is_fresh());
+    EXPECT_FALSE(hf_spinning_pays()) << "it is not listened to any more";
+}
+
+TEST_F(hint, ARetiredMonitorIsNotListenedTo) {
+    hf_hint_listen_to(page_.get());
+    page_->monitor_state = HF_MONITOR_RETIRED;
+    EXPECT_FALSE(hf_hint_is_fresh());
+    EXPECT_FALSE(hf_hint_has_monitor());
+}
+
+TEST_F(hint, APageOfAnotherVersionIsRefused) {
+    int fd = memfd_create("page", MFD_CLOEXEC);
+    ASSERT_GE(fd, 0);
+    page_->version = HF_HINT_VERSION + 1;
+    ASSERT_EQ(write(fd, page_.get(), sizeof(*page_)), static_cast<ssize_t>(sizeof(*page_)));
+    EXPECT_FALSE(hf_hint_listen(fd));
+    EXPECT_EQ(errno, EPROTO);
+    page_->version = HF_HINT_VERSION;
+    ASSERT_EQ(pwrite(fd, page_.get(), sizeof(*page_), 0), static_cast<ssize_t>(sizeof(*page_)));
+    EXPECT_TRUE(hf_hint_listen(fd));
+    EXPECT_TRUE(hf_hint_has_monitor());
+    close(fd);
+}
+
+TEST_F(hint, APageThatCannotBeMappedIsRefused) {
+    EXPECT_FALSE(hf_hint_listen(-1));
+    EXPECT_EQ(errno, EBADF);
+}
+
+TEST(socket_address, TakesPathsAndAbstractNames) {
+    sockaddr_un address{};
+    EXPECT_EQ(hf_socket_address("", &address), 0u);
+    EXPECT_EQ(hf_socket_address(std::string(200, 'x').c_str(), &address), 0u) << "too long";
+    EXPECT_EQ(hf_socket_address("/run/x", &address), offsetof(sockaddr_un, sun_path) + 7);
+    EXPECT_STREQ(address.sun_path, "/run/x");
+    EXPECT_EQ(hf_socket_address("@x", &address), offsetof(sockaddr_un, sun_path) + 2);
+    EXPECT_EQ(address.sun_path[0], '\0');
+    EXPECT_EQ(address.sun_path[1], 'x');
+}
+
+} // namespace

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Every lock under forced preemption (signals whose handlers give the CPU away in the middle of anything), FlexGuard also under
+// thousands of forced mode changes a second, with sleepers, spinners, timed waiters, tries and plain futex users mixed. A lost
+// wake-up shows as a thread that makes no progress, a double owner as a count that does not add up.
+//
+// Shown able to fail (docs/verification.md): a thread that has slept takes the word as HELD; release without wake; trylock that
+// loads and stores.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <pthread.h>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "hint/hint.h"
+#include "lock/every_lock.hpp"
+#include "lock/flexguard_lock.h"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int team_size = 8;
+constexpr auto run_time = 1500ms;
+constexpr auto stuck_time = 30s; // without any progress of one thread, with everybody else gone
+
+void give_cpu_away(int) {
+    int saved_errno = errno;
+    sched_yield();
+    errno = saved_errno;
+}
+
+class preemption {
+public:
+    explicit preemption(std::vector<std::thread> &team) : team_(team) {
+        struct sigaction action {};
+        action.sa_handler = give_cpu_away;
+        action.sa_flags = SA_RESTART;
+        sigaction(SIGUSR1, &action, nullptr);
+        thread_ = std::thread([this] {
+            for (unsigned turn = 0; !stop_; turn++) {
+                pthread_kill(team_[turn % team_.size()].native_handle(), SIGUSR1);
+                std::this_thread::sleep_for(50us);
+            }
+        });
+    }
+    ~preemption() {
+        stop_ = true;
+        thread_.join();
+    }
+
+private:
+    std::vector<std::thread> &team_;
+    std::atomic<bool> stop_ = false;
+    std::thread thread_;
+};
+
+// A hint page of our own that changes its mind all the time.
+class mode_changes {
+public:
+    mode_changes() : page_(new hf_hint_page{}) { // never freed: waiters may remember it
+        page_->version = HF_HINT_VERSION;
+        page_->monitor_state = HF_MONITOR_ALIVE;
+        hf_store_relaxed(&page_->heartbeat_ns, hf_monotonic_ns());
+        hf_hint_listen_to(page_);
+        thread_ = std::thread([this] {
+            while (!stop_) {
+                hf_store_relaxed(&page_->heartbeat_ns, hf_monotonic_ns());
+                hf_store_relaxed(&page_->preempted_critical_sections, changes_++ % 2);
+                std::this_thread::sleep_for(changes_ % 7 ? 20us : 300us);
+            }
+        });
+    }
+    ~mode_changes() {
+        stop_ = true;
+        thread_.join();
+        hf_hint_listen_to(nullptr);
+    }
+    unsigned long changes() const { return changes_; }
+
+private:
+    hf_hint_page *page_;
+    std::atomic<bool> stop_ = false;
+    std::atomic<unsigned long> changes_ = 0;
+    std::thread thread_;
+};
+
+class stress : public every_lock {
+protected:
+    // What the lock protects: two plain integers that must stay equal.
+    struct alignas(64) protected_pair {
+        unsigned long first = 0;
+        char gap[64];
+        unsigned long second = 0;
+    } pair;
+
+    void touch() {
+        ASSERT_EQ(pair.first, pair.second) << "two owners";
+        pair.first++;
+        hf_program_order();
+        pair.second++;
+    }
+
+    // Runs the team for a while and checks that all got in and all came out.
+    void run_team(const std::function<void(int)> &once) {
+        std::atomic<bool> stop = false;
+        std::atomic<int> out = 0;
+        std::vector<std::atomic<unsigned long>> rounds(team_size);
+        std::vector<std::thread> team;
+        for (int member = 0; member < team_size; member++)
+            team.emplace_back([&, member] {
+                while (!stop) {
+                    once(member);
+                    rounds[static_cast<size_t>(member)]++;
+                }
+                out++;
+            });
+        {
+            preemption preempting(team);
+            std::this_thread::sleep_for(run_time);
+            stop = true;
+            auto give_up = std::chrono::steady_clock::now() + stuck_time;
+            while (out != team_size && std::chrono::steady_clock::now() < give_up)
+                std::this_thread::sleep_for(1ms);
+        }
+        if (out != team_size) {
+            std::fprintf(stderr, "%d of %d threads are stuck in %s: a lost wake-up\n", team_size - out, team_size,
+                         kind.name);
+            std::abort();
+        }
+        for (auto &thread : team)
+            thread.join();
+    }
+};
+
+TEST_P(stress, ExcludesAndLosesNobodyUnderPreemption) {
+    std::atomic<unsigned long> entered = 0;
+    run_team([&](int) {
+        lock();
+        touch();
+        unlock();
+        entered++;
+    });
+    EXPECT_EQ(pair.first, entered);
+    EXPECT_EQ(pair.second, entered);
+}
+
+TEST_P(stress, MixesEveryWayToTakeIt) {
+    mode_changes modes;
+    std::atomic<unsigned long> entered = 0;
+    run_team([&](int member) {
+        bool got = true;
+        if (member % 4 == 1)
+            got = trylock();
+        else if (member % 4 == 2 && kind.clocklock)
+            got = clocklock(CLOCK_MONOTONIC, from_now(CLOCK_MONOTONIC, member % 3)) == 0;
+        else
+            lock();
+        if (!got) {
+            sched_yield();
+            return;
+        }
+        touch();
+        unlock();
+        entered++;
+    });
+    EXPECT_EQ(pair.first, entered);
+    EXPECT_GT(modes.changes(), 1000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(lock, stress, all_locks(), lock_name);
+
+// The word's protocol is glibc's: some take it through FlexGuard, some as glibc's internals do.
+using flexguard_word = stress;
+TEST_P(flexguard_word, IsSharedWithPlainFutexUsers) {
+    mode_changes modes;
+    std::atomic<unsigned long> entered = 0;
+    uint32_t word = HF_WORD_FREE;
+    hf_queue_tail tail = nullptr;
+    run_team([&](int member) {
+        if (member % 2) {
+            hf_word_lock_blocking(&word, nullptr);
+            touch();
+            hf_word_unlock(&word);
+        } else {
+            hf_flexguard_acquire(&word, &tail, hf_self(), nullptr);
+            touch();
+            hf_flexguard_release(&word, hf_self());
+        }
+        entered++;
+    });
+    EXPECT_EQ(pair.first, entered);
+    EXPECT_EQ(word, HF_WORD_FREE);
+    EXPECT_EQ(tail, nullptr);
+}
+
+// One record a thread serves all its locks: late hand-overs from one queue reach a thread that waits in another.
+TEST_P(flexguard_word, OneRecordServesManyLocks) {
+    mode_changes modes;
+    struct alignas(64) slot {
+        uint32_t word = HF_WORD_FREE;
+        hf_queue_tail tail = nullptr;
+        unsigned long value = 0;
+    } slots[3];
+    std::atomic<unsigned long> entered = 0;
+    run_team([&](int) {
+        static thread_local unsigned turn = 0;
+        slot &mine = slots[turn++ % 3];
+        hf_flexguard_acquire(&mine.word, &mine.tail, hf_self(), nullptr);
+        mine.value++;
+        hf_flexguard_release(&mine.word, hf_self());
+        entered++;
+    });
+    EXPECT_EQ(slots[0].value + slots[1].value + slots[2].value, entered);
+    EXPECT_EQ(hf_self()->critical.critical_depth, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(lock, flexguard_word, testing::Values(hf_lock_kind_find("flexguard")), lock_name);
+
+} // namespace
+} // namespace holdfast::test

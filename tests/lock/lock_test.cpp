@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What every lock promises, one promise a case.
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "lock/every_lock.hpp"
+
+namespace holdfast::test {
+namespace {
+
+TEST_P(every_lock, IsFoundByItsName) {
+    EXPECT_EQ(hf_lock_kind_find(kind.name), &kind);
+    EXPECT_GT(kind.bytes, 0u);
+    EXPECT_LE(kind.bytes, 16u) << "a lock is 16 bytes at most";
+}
+
+TEST_P(every_lock, IsFreeAgainAfterUnlock) {
+    for (int i = 0; i < 100; i++) {
+        lock();
+        EXPECT_FALSE(trylock());
+        unlock();
+        EXPECT_TRUE(trylock());
+        unlock();
+    }
+}
+
+TEST_P(every_lock, AnotherThreadFailsToTryItWhileHeld) {
+    lock();
+    std::thread([this] { EXPECT_FALSE(trylock()); }).join();
+    unlock();
+    std::thread([this] {
+        EXPECT_TRUE(trylock());
+        unlock();
+    }).join();
+}
+
+TEST_P(every_lock, AWaiterGetsItWhenItIsGivenBack) {
+    std::atomic<bool> inside = false;
+    lock();
+    std::thread waiter([&] {
+        lock();
+        inside = true;
+        unlock();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    EXPECT_FALSE(inside);
+    unlock();
+    waiter.join();
+    EXPECT_TRUE(inside);
+}
+
+TEST_P(every_lock, SeveralCanBeHeldAndGivenBackInAnyOrder) {
+    alignas(64) char locks[20][64] = {};
+    for (auto &each : locks)
+        kind.lock(each);
+    for (int i = 0; i < 20; i += 2)
+        kind.unlock(locks[i]);
+    for (int i = 19; i > 0; i -= 2)
+        kind.unlock(locks[i]);
+    for (auto &each : locks) {
+        EXPECT_TRUE(kind.trylock(each));
+        kind.unlock(each);
+    }
+}
+
+TEST_P(every_lock, TimedWaitGetsAFreeLockWhateverTheDeadline) {
+    if (!kind.clocklock)
+        return;
+    EXPECT_EQ(clocklock(CLOCK_REALTIME, {.tv_sec = 0, .tv_nsec = 0}), 0);
+    unlock();
+    EXPECT_EQ(clocklock(CLOCK_REALTIME, {.tv_sec = 0, .tv_nsec = -1}), 0) << "a bad deadline matters only to who waits";
+    unlock();
+}
+
+TEST_P(every_lock, TimedWaitEndsAtTheDeadline) {
+    if (!kind.clocklock)
+        return;
+    lock();
+    for (clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+        timespec deadline = from_now(clock, 30);
+        EXPECT_EQ(clocklock(clock, deadline), ETIMEDOUT);
+        timespec now{};
+        clock_gettime(clock, &now);
+        EXPECT_TRUE(now.tv_sec > deadline.tv_sec || now.tv_nsec >= deadline.tv_nsec) << "not before the deadline";
+    }
+    EXPECT_EQ(clocklock(CLOCK_REALTIME, {.tv_sec = 1, .tv_nsec = 0}), ETIMEDOUT) << "in the past";
+    EXPECT_EQ(clocklock(CLOCK_REALTIME, {.tv_sec = 1, .tv_nsec = 1'000'000'000}), EINVAL);
+    EXPECT_EQ(clocklock(CLOCK_THREAD_CPUTIME_ID, {.tv_sec = 1, .tv_nsec = 0}), EINVAL);
+    unlock();
+    EXPECT_TRUE(trylock());
+    unlock();
+}
+
+TEST_P(every_lock, TimedWaitGetsALockThatIsGivenBackInTime) {
+    if (!kind.clocklock)
+        return;
+    lock();
+    std::thread waiter([this] {
+        EXPECT_EQ(clocklock(CLOCK_MONOTONIC, from_now(CLOCK_MONOTONIC, 60'000)), 0);
+        unlock();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    unlock();
+    waiter.join();
+}
+
+// I4: who gets the lock last frees it, while the one before may still be on its way out of unlock.
+TEST_P(every_lock, TheNextOwnerMayFreeIt) {
+    for (int i = 0; i < 2000; i++) {
+        auto *memory = static_cast<char *>(aligned_alloc(64, 64));
+        std::fill(memory, memory + 64, 0);
+        kind.lock(memory);
+        std::thread last([&] {
+            kind.lock(memory);
+            kind.unlock(memory);
+            std::fill(memory, memory + 64, -1);
+            free(memory);
+        });
+        if (i % 2)
+            std::this_thread::yield();
+        kind.unlock(memory);
+        last.join();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(lock, every_lock, all_locks(), lock_name);
+
+TEST(lock_table, KnowsTheDefaultAndNoOthers) {
+    EXPECT_STREQ(hf_lock_kind_find("default")->name, HF_DEFAULT_LOCK);
+    EXPECT_EQ(hf_lock_kind_find("glibc"), nullptr);
+    EXPECT_EQ(hf_lock_kind_find(""), nullptr);
+}
+
+} // namespace
+} // namespace holdfast::test

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A child process that a monitor follows from its first instruction on.
+#pragma once
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "monitor/monitor.hpp"
+#include "thread/thread_record.h"
+
+namespace holdfast::test {
+
+class followed_child {
+public:
+    followed_child(monitor &watcher, const std::function<void()> &body) {
+        int go[2];
+        EXPECT_EQ(pipe(go), 0);
+        pid_ = fork();
+        if (pid_ == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            close(go[1]);
+            char byte;
+            [[maybe_unused]] ssize_t got = read(go[0], &byte, 1); // end of file: followed now
+            close(go[0]);
+            body();
+            _exit(0);
+        }
+        close(go[0]);
+        pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+        EXPECT_EQ(watcher.follow(pidfd_, hf_thread_record_tls_offset()), 0);
+        close(go[1]);
+    }
+    ~followed_child() {
+        end();
+        close(pidfd_);
+    }
+    followed_child(const followed_child &) = delete;
+    followed_child &operator=(const followed_child &) = delete;
+
+    void send(int signal) const { ASSERT_EQ(kill(pid_, signal), 0); }
+
+    // Sends SIGSTOP and waits until it has stopped.
+    void stop() const {
+        send(SIGSTOP);
+        int status;
+        ASSERT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
+        ASSERT_TRUE(WIFSTOPPED(status));
+    }
+
+    // Ends it by kill -9 and waits for that.
+    void end() {
+        if (ended_)
+            return;
+        ended_ = true;
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+
+    pid_t pid() const { return pid_; }
+    int pidfd() const { return pidfd_; }
+
+private:
+    pid_t pid_ = -1;
+    int pidfd_ = -1;
+    bool ended_ = false;
+};
+
+inline void stay_on_cpu(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
+[[noreturn]] inline void busy_forever() {
+    for (;;)
+        hf_pause();
+}
+
+// Polls until the count is as wanted; says the last one that it saw.
+inline std::uint64_t count_settles(const monitor &watcher, const std::function<bool(std::uint64_t)> &wanted,
+                                   int patience_ms = 5000) {
+    std::uint64_t count = 0;
+    for (int waited_ms = 0; waited_ms < patience_ms; waited_ms++) {
+        count = hf_load_relaxed(&watcher.page().preempted_critical_sections);
+        if (wanted(count))
+            break;
+        usleep(1000);
+    }
+    return count;
+}
+
+inline std::uint64_t count_becomes(const monitor &watcher, std::uint64_t wanted) {
+    return count_settles(watcher, [wanted](std::uint64_t count) { return count == wanted; });
+}
+
+// The monitor, or a skipped test (status 77 from main) where the kernel or our rights refuse it.
+inline std::unique_ptr<monitor> monitor_or_skip() {
+    try {
+        return std::make_unique<monitor>();
+    } catch (const monitor_unavailable &unavailable) {
+        std::printf("SKIPPED: %s\n", unavailable.what());
+        std::fflush(stdout);
+        _exit(77);
+    }
+}
+
+} // namespace holdfast::test

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Registration, from both sides: good requests, bad ones, none at all.
+#include <cstdlib>
+#include <functional>
+#include <sys/socket.h>
+#include <thread>
+
+#include "hint/hint.h"
+#include "hint/registration.h"
+#include "monitor/followed_child.hpp"
+#include "monitor/monitor_server.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class server : public testing::Test {
+protected:
+    std::unique_ptr<monitor> watcher = monitor_or_skip();
+    monitor_server serving{watcher.get()};
+
+    // Runs in a child that is told of the server as programs are.
+    static bool in_child(const monitor_server &met, const std::function<bool()> &body, const char *stats = "0") {
+        pid_t pid = fork();
+        if (pid == 0) {
+            setenv(HF_SOCKET_VARIABLE, met.socket_name().c_str(), 1);
+            setenv(HF_STATS_VARIABLE, stats, 1);
+            hf_register();
+            _exit(body() ? 0 : 1);
+        }
+        int status = -1;
+        waitpid(pid, &status, 0);
+        return status == 0;
+    }
+
+    int connected() const {
+        sockaddr_un address{};
+        socklen_t length = hf_socket_address(serving.socket_name().c_str(), &address);
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr *>(&address), length), 0);
+        return fd;
+    }
+
+    // Sends the bytes and returns the status of the reply.
+    hf_registration_status answer_to(const void *bytes, size_t length) const {
+        int fd = connected();
+        EXPECT_EQ(send(fd, bytes, length, MSG_NOSIGNAL), static_cast<ssize_t>(length));
+        hf_registration_reply reply{};
+        EXPECT_EQ(recv(fd, &reply, sizeof(reply), 0), static_cast<ssize_t>(sizeof(reply)));
+        char more;
+        EXPECT_EQ(recv(fd, &more, 1, 0), 0) << "and the connection is closed";
+        close(fd);
+        return static_cast<hf_registration_status>(reply.status);
+    }
+};
+
+TEST_F(server, GivesAProcessThePage) {
+    EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor() && hf_hint_is_fresh(); }));
+    EXPECT_EQ(serving.registered_processes(), 1u);
+}
+
+TEST_F(server, FollowsWhoRegistered) {
+    pid_t holder = fork();
+    if (holder == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv(HF_SOCKET_VARIABLE, serving.socket_name().c_str(), 1);
+        hf_register();
+        hf_critical_enter(hf_self());
+        for (;;)
+            pause();
+    }
+    EXPECT_EQ(count_becomes(*watcher, 1), 1u);
+    kill(holder, SIGKILL);
+    waitpid(holder, nullptr, 0);
+    EXPECT_EQ(count_becomes(*watcher, 0), 0u);
+}
+
+TEST_F(server, WithoutAMonitorSaysSoAndKeepsCounters) {
+    monitor_server alone(nullptr);
+    EXPECT_TRUE(in_child(
+        alone,
+        [] {
+            for (int i = 0; i < 5; i++)
+                hf_count(hf_self(), acquisitions);
+            return !hf_hint_has_monitor() && !hf_spinning_pays();
+        },
+        "1"));
+    EXPECT_EQ(alone.counters().acquisitions, 5u);
+    EXPECT_EQ(alone.registered_processes(), 0u);
+}
+
+TEST_F(server, AddsUpTheThreadsOfAllProcesses) {
+    for (int process = 0; process < 3; process++)
+        EXPECT_TRUE(in_child(
+            serving,
+            [] {
+                for (int thread = 0; thread < 10; thread++)
+                    std::thread([] {
+                        hf_count(hf_self(), acquisitions);
+                        hf_count(hf_self(), blocked);
+                    }).join();
+                return true;
+            },
+            "1"));
+    EXPECT_EQ(serving.counters().acquisitions, 30u);
+    EXPECT_EQ(serving.counters().blocked, 30u);
+}
+
+TEST_F(server, RefusesWhatItDoesNotUnderstand) {
+    char nothing_sensible[200] = {1, 2, 3};
+    EXPECT_EQ(answer_to(nothing_sensible, 1), HF_REGISTRATION_REFUSED);
+    EXPECT_EQ(answer_to(nothing_sensible, sizeof(nothing_sensible)), HF_REGISTRATION_REFUSED);
+    hf_registration_request other_version = {.version = 99, .flags = 0, .tls_offset = 0};
+    EXPECT_EQ(answer_to(&other_version, sizeof(other_version)), HF_REGISTRATION_REFUSED);
+    EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor(); })) << "and goes on serving";
+}
+
+TEST_F(server, DoesNotWaitForEverForWhoSaysNothing) {
+    int silent[3] = {connected(), connected(), connected()};
+    close(silent[0]);
+    EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor() || true; }));
+    sleep(3); // its patience with the silent ones ends
+    EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor(); }));
+    close(silent[1]);
+    close(silent[2]);
+}
+
+TEST_F(server, AProcessThatNamesNoServerOrADeadOneRunsWithout) {
+    std::string gone;
+    {
+        monitor_server short_lived(watcher.get());
+        gone = short_lived.socket_name();
+    }
+    for (const std::string &name : {gone, std::string("/no/such/socket"), std::string(300, 'x'), std::string()}) {
+        setenv(HF_SOCKET_VARIABLE, name.c_str(), 1);
+        hf_register();
+        EXPECT_FALSE(hf_hint_has_monitor());
+    }
+    unsetenv(HF_SOCKET_VARIABLE);
+}
+
+TEST_F(server, AnyOffsetIsSafeToFollow) {
+    for (std::int64_t offset : {INT64_MIN, INT64_MAX, std::int64_t(1), std::int64_t(-4096)}) {
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            busy_forever();
+        }
+        int pidfd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+        EXPECT_EQ(watcher->follow(pidfd, offset), 0);
+        usleep(20 * 1000);
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        close(pidfd);
+    }
+    EXPECT_EQ(count_becomes(*watcher, 0), 0u);
+}
+
+} // namespace
+} // namespace holdfast::test
