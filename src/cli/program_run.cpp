@@ -99,7 +99,9 @@ void to_json(json &target, const program_run &run) {
 std::optional<double> yardstick::value(const program_run &run) const {
     if (run.status != run_status::ok)
         return std::nullopt;
-    return by_metric ? run.metric : run.wall_s;
+    if (by_metric)
+        return run.metric;
+    return run.wall_s;
 }
 
 std::string comparison_table(const std::vector<program_run> &runs, const std::vector<std::string> &locks,

@@ -32,7 +32,7 @@ extern "C" {
 enum hf_registration_status {
     HF_REGISTERED = 0,
     HF_REGISTRATION_NO_MONITOR = 1, // the kernel or our rights do not allow one; counters, if sent, are kept
-    HF_REGISTRATION_REFUSED = 2,    // malformed, of another version, or already registered with another offset
+    HF_REGISTRATION_REFUSED = 2,    // malformed, of another version, or one library too many in the process
 };
 
 enum { HF_REGISTRATION_HAS_COUNTERS = 1 };

@@ -28,14 +28,25 @@
 enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
     HF_FRESHNESS_POLLS = 1 << 10,
+    HF_HEAD_PAUSES = 32, // between two looks of the head: one to two microseconds
 };
+
+// The head polls the word less and less often, up to a set number of pauses between two looks. Each look takes the line
+// from the owner: a running owner that takes the lock again and again is left alone for a while, and who leaves the lock
+// free is found out soon.
+static void pause_for(int pauses) {
+    while (pauses-- > 0)
+        hf_pause();
+}
 
 // Polls in the queue. True with the lock held and the caller critical; false when it is time to sleep.
 static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self, enum hf_word_state held) {
     bool acquired = false;
+    int pauses = 1;
     hf_queue_enter(tail, self);
-    for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls++) {
-        if (hf_queue_is_head(self) && hf_load_relaxed(word) == HF_WORD_FREE) {
+    for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += pauses) {
+        bool head = hf_queue_is_head(self);
+        if (head && hf_load_relaxed(word) == HF_WORD_FREE) {
             // Critical by its place in the queue already; by its depth before the head is given away below.
             hf_critical_enter(self);
             acquired = hf_word_trylock(word, held);
@@ -43,9 +54,11 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, struct hf_thread_
                 break;
             hf_critical_leave(self);
         }
-        if (polls % HF_FRESHNESS_POLLS == 0 && !hf_hint_is_fresh())
+        if (polls % HF_FRESHNESS_POLLS < pauses && !hf_hint_is_fresh())
             break;
-        hf_pause();
+        pause_for(pauses);
+        if (head && pauses < HF_HEAD_PAUSES)
+            pauses *= 2;
     }
     hf_queue_leave(tail, self);
     return acquired;

@@ -3,8 +3,12 @@
 #ifndef HF_MONITOR_FOLLOWED_PROCESS_H
 #define HF_MONITOR_FOLLOWED_PROCESS_H
 
+// A program that is linked with Holdfast and runs under the interposer too has the library, hence a thread's record, twice.
+enum { HF_RECORDS_A_THREAD = 2 };
+
 struct hf_followed_process {
-    int64_t tls_offset; // from the thread pointer to the pointer to the thread's record
+    // From the thread pointer to the pointer to the thread's record; 0, which is no library's, where there is none.
+    int64_t tls_offset[HF_RECORDS_A_THREAD];
 };
 
 #endif

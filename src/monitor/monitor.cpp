@@ -99,14 +99,17 @@ monitor::~monitor() {
 
 int monitor::follow(int pidfd, std::int64_t tls_offset) {
     int map = bpf_map__fd(loaded_->skeleton->maps.followed);
-    hf_followed_process process = {.tls_offset = tls_offset};
-    if (bpf_map_update_elem(map, &pidfd, &process, BPF_NOEXIST) == 0)
-        return 0;
-    if (errno != EEXIST)
+    hf_followed_process process{};
+    if (bpf_map_lookup_elem(map, &pidfd, &process) != 0 && errno != ENOENT)
         return errno;
-    hf_followed_process before{};
-    if (bpf_map_lookup_elem(map, &pidfd, &before) == 0 && before.tls_offset == tls_offset)
-        return 0;
+    for (std::int64_t &known : process.tls_offset) {
+        if (known == tls_offset)
+            return 0;
+        if (known == 0) {
+            known = tls_offset;
+            return bpf_map_update_elem(map, &pidfd, &process, BPF_ANY) == 0 ? 0 : errno;
+        }
+    }
     return EEXIST;
 }
 

@@ -74,10 +74,7 @@ static struct hf_followed_process *process_of(struct task_struct *task) {
     return bpf_task_storage_get(&followed, leader, 0, 0);
 }
 
-// Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted: at
-// worst a thread calls itself critical.
-static bool is_critical(struct task_struct *task, const struct hf_followed_process *process) {
-    const char *record_pointer_at = (const char *)task->thread.fsbase + process->tls_offset;
+static bool record_is_critical(const char *record_pointer_at) {
     const void *record;
     if (bpf_probe_read_user(&record, sizeof(record), record_pointer_at) || !record)
         return false;
@@ -85,6 +82,15 @@ static bool is_critical(struct task_struct *task, const struct hf_followed_proce
     if (bpf_probe_read_user(&words, sizeof(words), record))
         return false;
     return words.critical_depth > 0 || words.queue_state == HF_QUEUE_HEAD;
+}
+
+// Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted: at
+// worst a thread calls itself critical.
+static bool is_critical(struct task_struct *task, const struct hf_followed_process *process) {
+    const char *thread_pointer = (const char *)task->thread.fsbase;
+    int64_t first = process->tls_offset[0], second = process->tls_offset[1];
+    return (first && record_is_critical(thread_pointer + first)) ||
+           (second && record_is_critical(thread_pointer + second));
 }
 
 static void count_out(struct task_struct *task, bool could_go_on) {
