@@ -15,6 +15,7 @@
 #include "cli/output_file.hpp"
 #include "cli/plot.hpp"
 #include "cli/progress.hpp"
+#include "cli/quantity.hpp"
 #include "cli/results_file.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
@@ -52,19 +53,23 @@ void check_workload(const std::string &name) {
                                    : fmt::format("there is no workload '{}': use one of {}", name, known));
 }
 
+std::string background_phrase(const bench_options &options) {
+    if (options.background == 0)
+        return "";
+    return "; " + format_number_of(options.background, "busy thread") + " of another process";
+}
+
 plot make_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
     plot picture;
     picture.title = options.workload + ": throughput over threads";
-    picture.subtitles = {
-        fmt::format("{}, {} CPUs, {}; {} rounds of {} s, median, minimum to maximum{}",
-                    about.at("machine").get<std::string>(), about.at("cpus").get<unsigned>(),
-                    about.at("kernel").get<std::string>(), options.rounds, options.seconds,
-                    options.background ? fmt::format("; {} busy threads beside", options.background) : ""),
-        "$ " + about.at("command").get<std::string>()};
+    picture.subtitles = {fmt::format("{}, {}; {} of {} s, median, minimum to maximum{}", machine_in(about),
+                                     about.at("kernel").get<std::string>(), format_number_of(options.rounds, "round"),
+                                     options.seconds, background_phrase(options)),
+                         "$ " + about.at("command").get<std::string>()};
     picture.x_label = "threads";
     picture.y_label = "operations per second";
     picture.marked_x = about.at("cpus").get<unsigned>();
-    picture.mark_label = fmt::format("{} CPUs", about.at("cpus").get<unsigned>());
+    picture.mark_label = format_number_of(about.at("cpus").get<unsigned>(), "CPU");
     std::vector<unsigned> threads = options.threads;
     std::sort(threads.begin(), threads.end());
     for (const auto &lock : options.locks) {
@@ -153,10 +158,8 @@ private:
     void report() const {
         if (records_.empty())
             return;
-        fmt::print("{} on {} CPUs ({}), {} s a cell{}\nmonitor: {}\n\n", options_.workload,
-                   about_.at("cpus").get<unsigned>(), about_.at("machine").get<std::string>(), options_.seconds,
-                   options_.background ? fmt::format(", {} busy threads of another process", options_.background) : "",
-                   about_.at("monitor").get<std::string>());
+        fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n\n", options_.workload, machine_in(about_), options_.seconds,
+                   background_phrase(options_), about_.at("monitor").get<std::string>());
         fmt::print("{}", cell_tables(records_, options_.locks, options_.threads));
         if (json_file_)
             fmt::print("Records: {}\n", json_file_->name());

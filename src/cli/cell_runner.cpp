@@ -6,6 +6,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/install.hpp"
+#include "cli/quantity.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -49,7 +50,7 @@ void judge(const process_end &end, cell_result &result) {
 } // namespace
 
 std::string cell::label() const {
-    return fmt::format("{}, {} thread{}, round {}", lock, threads, threads == 1 ? "" : "s", round);
+    return fmt::format("{}, {}, round {}", lock, format_number_of(threads, "thread"), round);
 }
 
 cell_runner::cell_runner(settings chosen, const interruption &interrupted)

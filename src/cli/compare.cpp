@@ -18,6 +18,7 @@
 #include "cli/process.hpp"
 #include "cli/program_run.hpp"
 #include "cli/progress.hpp"
+#include "cli/quantity.hpp"
 #include "cli/results_file.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
@@ -154,9 +155,8 @@ private:
     void report() const {
         if (runs_.empty())
             return;
-        fmt::print("{}\n{} CPUs ({}); {}; medians{}\nmonitor: {}\n\n", about_.at("command").get<std::string>(),
-                   about_.at("cpus").get<unsigned>(), about_.at("machine").get<std::string>(),
-                   fmt::format("{} round{}", options_.rounds, options_.rounds == 1 ? "" : "s"),
+        fmt::print("{}\n{}; medians of {}{}\nmonitor: {}\n\n", about_.at("command").get<std::string>(),
+                   machine_in(about_), format_number_of(options_.rounds, "round"),
                    by_.higher_is_better ? "; higher is better" : "; lower is better",
                    about_.at("monitor").get<std::string>());
         fmt::print("{}", comparison_table(runs_, options_.locks, by_));

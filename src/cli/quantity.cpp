@@ -44,6 +44,10 @@ std::string scaled(double value, const std::array<const char *, N> &units) {
 
 } // namespace
 
+std::string format_number_of(unsigned count, const char *noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string format_count(double value) {
     return scaled(value, count_units);
 }

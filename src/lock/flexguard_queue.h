@@ -19,7 +19,8 @@ typedef struct hf_thread_record *hf_queue_tail;
 
 // A thread is in one queue at most. It is in none when IDLE: only then may it enter.
 static inline bool hf_queue_may_enter(const struct hf_thread_record *self) {
-    return self->critical.queue_state == HF_QUEUE_IDLE;
+    // Atomic, since a late hand-over may look at it at this moment.
+    return hf_load_relaxed(&self->critical.queue_state) == HF_QUEUE_IDLE;
 }
 
 static inline void hf_queue_enter(hf_queue_tail *tail, struct hf_thread_record *self) {
@@ -27,6 +28,7 @@ static inline void hf_queue_enter(hf_queue_tail *tail, struct hf_thread_record *
     hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_WAITING);
     // Release: whoever finds us through the tail finds our `next` cleared. Acquire: pairs with the predecessor's release.
     struct hf_thread_record *before = hf_exchange_acq_rel(tail, self);
+    // Ourselves we meet only if a signal handler left this function by longjmp, which POSIX does not allow.
     if (before == NULL || before == self)
         hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_HEAD);
     else

@@ -26,8 +26,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int team_size = 8;
-constexpr auto run_time = 1500ms;
-constexpr auto stuck_time = 30s; // without any progress of one thread, with everybody else gone
+constexpr int runs = 40;
+constexpr auto run_time = 40ms;
+constexpr auto stuck_time = 30s; // for threads that only have to get through once more
 
 void give_cpu_away(int) {
     int saved_errno = errno;
@@ -106,28 +107,33 @@ protected:
         pair.second++;
     }
 
-    // Runs the team for a while and checks that all got in and all came out.
+    // Runs the team again and again and checks each time that all who went in came out.
     void run_team(const std::function<void(int)> &once) {
+        for (int run = 0; run < runs; run++)
+            run_team_once(once);
+    }
+
+private:
+    void run_team_once(const std::function<void(int)> &once) {
         std::atomic<bool> stop = false;
         std::atomic<int> out = 0;
-        std::vector<std::atomic<unsigned long>> rounds(team_size);
         std::vector<std::thread> team;
         for (int member = 0; member < team_size; member++)
             team.emplace_back([&, member] {
-                while (!stop) {
+                while (!stop)
                     once(member);
-                    rounds[static_cast<size_t>(member)]++;
-                }
                 out++;
             });
         {
+            // A lost wake-up shows only when nobody comes by any more. The signals have to end first: one that interrupts a
+            // sleeper makes it look at the word again, which would mend what was lost.
             preemption preempting(team);
             std::this_thread::sleep_for(run_time);
-            stop = true;
-            auto give_up = std::chrono::steady_clock::now() + stuck_time;
-            while (out != team_size && std::chrono::steady_clock::now() < give_up)
-                std::this_thread::sleep_for(1ms);
         }
+        stop = true;
+        auto give_up = std::chrono::steady_clock::now() + stuck_time;
+        while (out != team_size && std::chrono::steady_clock::now() < give_up)
+            std::this_thread::sleep_for(1ms);
         if (out != team_size) {
             std::fprintf(stderr, "%d of %d threads are stuck in %s: a lost wake-up\n", team_size - out, team_size,
                          kind.name);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/result_record.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace {
+
+using namespace holdfast::cli;
+
+result_record full_record() {
+    result_record record;
+    record.workload = "shared-memory";
+    record.lock = "flexguard";
+    record.threads = 16;
+    record.background = 4;
+    record.round = 2;
+    record.ops_per_s = 5.5e6;
+    record.wait_mean_ns = 87.5;
+    record.wait_p99_ns = 1e3;
+    record.wait_p999_ns = 2e4;
+    record.wait_max_ns = 3e7;
+    record.fairness_factor = 0.51;
+    record.jain_ops = 0.99;
+    record.jain_hold = 0.98;
+    record.cpu_s = 0.75;
+    return record;
+}
+
+std::set<std::string> fields_of(const json &object) {
+    std::set<std::string> names;
+    for (const auto &item : object.items())
+        names.insert(item.key());
+    return names;
+}
+
+TEST(result_record, has_the_documented_fields) {
+    const std::set<std::string> documented = {"workload",    "lock",         "threads",     "background",
+                                              "round",       "status",       "ops_per_s",   "wait_mean_ns",
+                                              "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "fairness_factor",
+                                              "jain_ops",    "jain_hold",    "cpu_s"};
+    EXPECT_EQ(fields_of(json(full_record())), documented);
+}
+
+TEST(result_record, leaves_out_what_was_not_measured) {
+    result_record record;
+    record.status = cell_status::timeout;
+    json object = record;
+    const std::set<std::string> always = {"workload", "lock", "threads", "background", "round", "status"};
+    EXPECT_EQ(fields_of(object), always);
+    EXPECT_EQ(object.at("status"), "timeout");
+}
+
+TEST(result_record, survives_a_round_trip) {
+    json object = full_record();
+    auto again = json::parse(object.dump()).get<result_record>();
+    EXPECT_EQ(json(again), object);
+}
+
+TEST(result_record, knows_every_status) {
+    for (cell_status status : {cell_status::ok, cell_status::timeout, cell_status::crash, cell_status::failed}) {
+        result_record record = full_record();
+        record.status = status;
+        EXPECT_EQ(json(record).get<result_record>().status, status);
+    }
+}
+
+TEST(result_record, refuses_what_is_none) {
+    EXPECT_THROW(json::parse("[]").get<result_record>(), json::exception);
+    EXPECT_THROW(json::parse("{}").get<result_record>(), json::exception);
+    json object = full_record();
+    object["status"] = "fine";
+    EXPECT_THROW(object.get<result_record>(), json::exception);
+    object = full_record();
+    object["ops_per_s"] = "many";
+    EXPECT_THROW(object.get<result_record>(), json::exception);
+}
+
+} // namespace

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast bench: what it measures, shows, writes and refuses, and how it ends."""
+
+import json
+import os
+import signal
+import stat
+import struct
+import xml.etree.ElementTree
+
+import pytest
+from conftest import assert_usage_error, running, wait_until
+
+QUICK = ["--seconds", "0.02", "--rounds", "1"]
+LONG = ["bench", "shared-memory", "--seconds", "60", "--rounds", "1", "--locks", "glibc", "--threads", "2"]
+ALWAYS = {"workload", "lock", "threads", "background", "round", "status"}
+MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s"}
+OF_SEVERAL_THREADS = {"fairness_factor", "jain_ops"}
+
+
+@pytest.mark.parametrize("workload", ["shared-memory", "hash-table"])
+def test_every_lock_gets_a_record(holdfast, tmp_path, workload):
+    locks = ["glibc", "default", "flexguard", "blocking", "ttas", "ticket", "mcs"]
+    result = holdfast("bench", workload, *QUICK, "--locks", ",".join(locks), "--threads", "1,2",
+                      "--json", tmp_path / "cells.json")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    records = json.loads((tmp_path / "cells.json").read_text())["records"]
+    assert [(one["threads"], one["lock"]) for one in records] == [(count, lock) for count in (1, 2) for lock in locks]
+    for one in records:
+        assert one["workload"] == workload and one["status"] == "ok" and one["round"] == 1
+        assert set(one) == ALWAYS | MEASURED | (OF_SEVERAL_THREADS if one["threads"] > 1 else set())
+        assert one["ops_per_s"] > 0
+        assert 0 < one["wait_p99_ns"] <= one["wait_p999_ns"] <= one["wait_max_ns"]
+        if one["threads"] > 1:
+            assert 0.5 <= one["fairness_factor"] <= 1
+            assert 0.5 <= one["jain_ops"] <= 1.000001
+
+
+def test_about_tells_where_the_figures_come_from(holdfast, tmp_path):
+    path = tmp_path / "cells.json"
+    holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--json", path)
+    about = json.loads(path.read_text())["about"]
+    assert set(about) == {"machine", "cpus", "kernel", "holdfast", "glibc", "compiler", "command", "date", "monitor"}
+    assert about["cpus"] == len(os.sched_getaffinity(0))
+    assert about["command"].endswith(
+        f"bench shared-memory --seconds 0.02 --rounds 1 --locks glibc --threads 1 --json {path}")
+    assert about["monitor"]
+
+
+def test_rounds_are_interleaved_and_rotated(holdfast, tmp_path):
+    holdfast("bench", "shared-memory", "--seconds", "0.01", "--rounds", "3", "--locks", "glibc,mcs,ttas", "--threads",
+             "1", "--json", tmp_path / "cells.json")
+    records = json.loads((tmp_path / "cells.json").read_text())["records"]
+    assert [(one["round"], one["lock"]) for one in records] == [
+        (1, "glibc"), (1, "mcs"), (1, "ttas"),
+        (2, "mcs"), (2, "ttas"), (2, "glibc"),
+        (3, "ttas"), (3, "glibc"), (3, "mcs")]
+
+
+def test_tables(holdfast):
+    result = holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc,blocking", "--threads", "1,2,3")
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines[3:])) <= 100  # the machine's name may be long
+    for title in ("Operations per second", "Ratio to glibc", "99.9th percentile", "maximum", "Fairness factor"):
+        at = next(number for number, line in enumerate(lines) if title in line)
+        assert lines[at + 1].split() == ["threads", "1", "2", "3"]
+        assert [line.split()[0] for line in lines[at + 2:at + 4]] == ["glibc", "blocking"]
+        assert all(len(line.split()) == 4 for line in lines[at + 2:at + 4])
+    ratios = next(number for number, line in enumerate(lines) if "Ratio to glibc" in line)
+    assert lines[ratios + 2].split() == ["glibc", "1.00x", "1.00x", "1.00x"]
+
+
+def test_no_ratios_without_glibc(holdfast):
+    assert "Ratio" not in holdfast("bench", "shared-memory", *QUICK, "--locks", "mcs", "--threads", "1").stdout
+
+
+def test_a_timeout_is_a_row(holdfast, tmp_path):
+    # No program starts and measures in two milliseconds.
+    result = holdfast("bench", "shared-memory", "--seconds", "0.001", "--timeout", "0.001", "--rounds", "1", "--locks",
+                      "glibc,mcs", "--threads", "2", "--json", tmp_path / "cells.json")
+    assert result.returncode == 1
+    assert "had not ended after" in result.stderr
+    assert [line.split() for line in result.stdout.splitlines() if line.startswith("mcs")][0] == ["mcs", "timeout"]
+    for one in json.loads((tmp_path / "cells.json").read_text())["records"]:
+        assert one["status"] == "timeout"
+        assert set(one) == ALWAYS | {"cpu_s"}
+
+
+def test_a_crash_is_a_row(start_holdfast, tmp_path):
+    process = start_holdfast(*LONG, "--json", tmp_path / "cells.json")
+    [victim] = wait_until(lambda: running("shared-memory"))
+    os.kill(victim, signal.SIGSEGV)
+    out, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "holdfast: glibc, 2 threads, round 1: shared-memory was killed by signal 11 (Segmentation fault)" in errors
+    assert "crash" in out
+    [record] = json.loads((tmp_path / "cells.json").read_text())["records"]
+    assert record["status"] == "crash"
+
+
+def test_background_load_comes_and_goes(start_holdfast):
+    process = start_holdfast("bench", "shared-memory", "--seconds", "1", "--rounds", "1", "--locks", "glibc",
+                             "--threads", "1", "--background", "3")
+    [load] = wait_until(lambda: running("background-load"))
+    wait_until(lambda: len(os.listdir(f"/proc/{load}/task")) == 4)
+    assert process.wait(timeout=30) == 0
+    assert running("background-load") == []
+
+
+def test_children_die_with_a_killed_harness(start_holdfast):
+    process = start_holdfast(*LONG, "--background", "1")
+    wait_until(lambda: running("background-load") and running("shared-memory"))
+    process.kill()
+    process.wait()
+    wait_until(lambda: not running("background-load") and not running("shared-memory"))
+
+
+def test_interrupted_on_a_terminal(on_terminal, tmp_path):
+    output, status = on_terminal("bench", "shared-memory", "--seconds", "0.1", "--rounds", "1000",
+                                 "--locks", "glibc,blocking", "--threads", "1", "--json", tmp_path / "cells.json",
+                                 interrupt_after=2)
+    assert status == 130
+    assert "/2000" in output and "left" in output  # the progress bar
+    assert "Operations per second" in output
+    assert "holdfast: interrupted after " in output
+    records = json.loads((tmp_path / "cells.json").read_text())["records"]
+    assert 1 <= len(records) < 2000
+    assert f"interrupted after {len(records)} of 2000 cells" in output
+    assert running("shared-memory") == []
+
+
+def test_terminated(start_holdfast):
+    process = start_holdfast(*LONG)
+    wait_until(lambda: running("shared-memory"))
+    process.terminate()
+    assert process.wait(timeout=10) == 128 + signal.SIGTERM
+    assert running("shared-memory") == []
+
+
+def test_an_interruption_before_the_first_cell_keeps_the_old_file(start_holdfast, tmp_path):
+    (tmp_path / "cells.json").write_text("old")
+    process = start_holdfast(*LONG, "--json", tmp_path / "cells.json")
+    wait_until(lambda: running("shared-memory"))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 130
+    assert (tmp_path / "cells.json").read_text() == "old"
+
+
+def test_json_replaces_what_a_link_leads_to(holdfast, tmp_path):
+    (tmp_path / "target.json").write_text("old")
+    (tmp_path / "target.json").chmod(0o640)
+    (tmp_path / "link.json").symlink_to("target.json")
+    holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--json", tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "target.json").read_text())["records"]
+    assert stat.S_IMODE((tmp_path / "target.json").stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "target.json"]
+
+
+def test_json_to_a_device(holdfast):
+    result = holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--json", "/dev/null")
+    assert result.returncode == 0
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_pictures(holdfast, tmp_path):
+    name = "it's \"`touch injected`\\.svg"  # means something to gnuplot
+    arguments = ["bench", "shared-memory", "--seconds", "0.02", "--rounds", "2",
+                 "--locks", "glibc,mcs", "--threads", "1,2"]
+    assert holdfast(*arguments, "--plot", tmp_path / name).returncode == 0
+    svg = xml.etree.ElementTree.parse(tmp_path / name).getroot()
+    text = " ".join("".join(svg.itertext()).split())
+    assert "shared-memory: throughput over threads" in text
+    assert "glibc" in text and "mcs" in text and "--rounds 2" in text
+    assert "`touch injected`" in text
+
+    assert holdfast(*arguments, "--plot", tmp_path / "locks.png").returncode == 0
+    png = (tmp_path / "locks.png").read_bytes()
+    assert png.startswith(b"\x89PNG\r\n")
+    assert struct.unpack(">II", png[16:24]) == (1000, 620)
+
+
+def test_a_picture_of_timeouts_only(holdfast, tmp_path):
+    result = holdfast("bench", "shared-memory", "--seconds", "0.001", "--timeout", "0.001", "--rounds", "1", "--locks",
+                      "glibc", "--threads", "2", "--plot", tmp_path / "none.svg")
+    assert result.returncode == 1
+    assert "timeout" in (tmp_path / "none.svg").read_text()
+
+
+def test_list(holdfast):
+    result = holdfast("bench", "--list")
+    assert result.returncode == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["shared-memory", "hash-table"]
+
+
+def test_quiet_where_there_is_no_terminal(holdfast):
+    assert holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1").stderr == ""
+
+
+@pytest.mark.parametrize("arguments, parts", [
+    ([], ["shared-memory, hash-table"]),
+    (["juggling"], ["'juggling'", "shared-memory, hash-table"]),
+    (["shared-memory", "--locks", "glibc,lick"], ["'lick'", "glibc, default, flexguard"]),
+    (["shared-memory", "--locks", ""], ["lock"]),
+    (["shared-memory", "--threads", "0"], ["--threads", "'0'", "from 1 to 10000"]),
+    (["shared-memory", "--threads", "-1"], ["--threads", "'-1'"]),
+    (["shared-memory", "--threads", "1,10001"], ["--threads", "'10001'"]),
+    (["shared-memory", "--threads", "two"], ["--threads", "'two'"]),
+    (["shared-memory", "--threads", ""], ["--threads"]),
+    (["shared-memory", "--threads", ","], ["--threads"]),
+    (["shared-memory", "--seconds", "0"], ["--seconds", "'0'"]),
+    (["shared-memory", "--seconds", "nan"], ["--seconds", "'nan'"]),
+    (["shared-memory", "--rounds", "0"], ["--rounds", "'0'"]),
+    (["shared-memory", "--rounds", "1.5"], ["--rounds", "'1.5'"]),
+    (["shared-memory", "--background", "-1"], ["--background", "'-1'"]),
+    (["shared-memory", "--json", "/nonexistent/cells.json"], ["/nonexistent/cells.json", "No such file"]),
+    (["shared-memory", "--json", "/"], ["'/'", "directory"]),
+    (["shared-memory", "--plot", "/tmp/locks.pdf"], ["locks.pdf", ".svg or .png"]),
+    (["shared-memory", "--plot", "/nonexistent/locks.svg"], ["/nonexistent/locks.svg", "No such file"]),
+    (["shared-memory", "--colour"], ["--colour"]),
+])
+def test_mistakes_are_told_before_anything_is_measured(holdfast, arguments, parts):
+    assert_usage_error(holdfast("bench", *arguments, timeout=10), *parts)
+
+
+def test_no_gnuplot(holdfast, tmp_path):
+    result = holdfast("bench", "shared-memory", "--plot", tmp_path / "locks.svg", timeout=10,
+                      env={**os.environ, "PATH": "/nonexistent"})
+    assert_usage_error(result, "gnuplot", "gnuplot-nox")
+    assert not (tmp_path / "locks.svg").exists()

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast compare: what it measures, shows, writes and refuses, and how it ends."""
+
+import json
+import signal
+import time
+
+import pytest
+from conftest import PROGRAMS, alive, assert_usage_error, running, wait_until
+
+# Prints a figure that depends on the lock, as the program sees it.
+BY_LOCK = 'case "$HOLDFAST_LOCK" in blocking) rate=200.5;; "") rate=100;; *) rate=50;; esac; echo "rate: $rate ops"'
+
+
+def rows(result):
+    """{lock: cells} of the table; words of a status are joined."""
+    lines = result.stdout.splitlines()
+    header = next(number for number, line in enumerate(lines) if line.startswith("lock"))
+    found = {}
+    for line in lines[header + 1:]:
+        if not line.strip():
+            break
+        cells = line.replace("no metric", "no_metric").split()
+        found[cells[0]] = cells[1:]
+    return found
+
+
+def test_metric(holdfast, tmp_path):
+    result = holdfast("compare", "--rounds", "2", "--locks", "glibc,blocking,mcs", "--metric", "rate: ([0-9.]+)",
+                      "--json", tmp_path / "runs.json", "--", "sh", "-c", BY_LOCK)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    table = rows(result)
+    assert table["glibc"][:2] == ["ok", "100"] and table["glibc"][-1] == "1.00x"
+    assert table["blocking"][:2] == ["ok", "200.5"] and table["blocking"][-1] == "2.00x"
+    assert table["mcs"][:2] == ["ok", "50"] and table["mcs"][-1] == "0.50x"
+
+    written = json.loads((tmp_path / "runs.json").read_text())
+    assert written["about"]["program"] == ["sh", "-c", BY_LOCK]
+    assert written["about"]["metric"] == "rate: ([0-9.]+)" and written["about"]["better"] == "higher"
+    assert [(one["round"], one["lock"]) for one in written["records"]] == [
+        (1, "glibc"), (1, "blocking"), (1, "mcs"), (2, "blocking"), (2, "mcs"), (2, "glibc")]
+    for one in written["records"]:
+        assert set(one) == {"lock", "round", "status", "metric", "wall_s", "cpu_s"}
+
+
+def test_lower_can_be_better(holdfast):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc,blocking", "--metric", "rate: ([0-9.]+)",
+                      "--lower-is-better", "--", "sh", "-c", BY_LOCK)
+    assert rows(result)["blocking"][-1] == "0.50x"
+    assert "lower is better" in result.stdout
+
+
+def test_wall_time_is_compared_without_a_metric(holdfast):
+    script = '[ "$HOLDFAST_LOCK" ] && sleep 0.2 || sleep 0.8'
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc,blocking", "--", "sh", "-c", script)
+    table = rows(result)
+    assert 0.8 <= float(table["glibc"][1]) < 1.5
+    assert 2 < float(table["blocking"][-1].rstrip("x")) < 5
+    assert "lower is better" in result.stdout
+
+
+def test_cpu_time_counts_what_the_program_waited_for(holdfast, tmp_path):
+    holdfast("compare", "--rounds", "1", "--locks", "glibc", "--json", tmp_path / "runs.json", "--", "sh", "-c",
+             "timeout 0.5 sh -c 'while :; do :; done'; true")
+    [run] = json.loads((tmp_path / "runs.json").read_text())["records"]
+    assert 0.2 < run["cpu_s"] < 0.7
+
+
+def test_the_first_match_in_output_and_errors_counts(holdfast):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--metric", "^x=([0-9]+)$", "--", "sh", "-c",
+                      "echo x=none; echo x=7 >&2; echo x=8")
+    assert rows(result)["glibc"][1] == "7"
+
+
+@pytest.mark.parametrize("printed", ["nothing", "n=seven", "n=1,000", "n=inf"])
+def test_no_metric(holdfast, printed):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--metric", "n=(.*)", "--", "echo", printed)
+    assert result.returncode == 1
+    assert rows(result)["glibc"][0] == "no_metric"
+    assert "--metric found no number" in result.stderr and printed in result.stderr
+
+
+def test_failures_are_rows(holdfast):
+    script = '[ "$HOLDFAST_LOCK" ] || exit 0; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i; done; exit 3'
+    result = holdfast("compare", "--rounds", "2", "--locks", "glibc,blocking", "--", "sh", "-c", script)
+    assert result.returncode == 1
+    assert rows(result)["glibc"][0] == "ok" and rows(result)["blocking"][0] == "failed"
+    assert result.stderr.count("sh exited with status 3") == 1  # once a lock
+    assert "line 12\n" in result.stderr and "line 3\n" in result.stderr and "line 2\n" not in result.stderr
+
+
+def test_a_crash_is_a_row(holdfast):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--", "sh", "-c", "kill -SEGV $$")
+    assert result.returncode == 1
+    assert rows(result)["glibc"][0] == "crash"
+    assert "was killed by signal 11 (Segmentation fault)" in result.stderr
+
+
+def test_a_timeout_is_a_row_and_ends_all(holdfast, tmp_path):
+    began = time.monotonic()
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--timeout", "0.3", "--", "sh", "-c",
+                      f"echo $$ > {tmp_path}/shell; sleep 60 & echo $! > {tmp_path}/sleep; wait")
+    assert time.monotonic() - began < 10
+    assert result.returncode == 1
+    assert rows(result)["glibc"][0] == "timeout"
+    wait_until(lambda: not any(alive((tmp_path / name).read_text().strip()) for name in ("shell", "sleep")))
+
+
+def test_a_program_that_ignores_sigterm_is_killed(holdfast):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--timeout", "0.2", "--", "sh", "-c",
+                      "trap '' TERM; while :; do sleep 1; done", timeout=20)
+    assert rows(result)["glibc"][0] == "timeout"
+
+
+def test_what_a_program_leaves_behind_is_ended(holdfast, tmp_path):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--", "sh", "-c",
+                      f"sleep 60 & echo $! > {tmp_path}/sleep", timeout=20)
+    assert result.returncode == 0
+    wait_until(lambda: not alive((tmp_path / "sleep").read_text().strip()))
+
+
+def test_much_output(holdfast):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--metric", "last ([0-9]+)", "--", "sh", "-c",
+                      "head -c 30000000 /dev/zero | tr '\\0' x; echo; echo last 5")
+    assert rows(result)["glibc"][1] == "5"
+
+
+def test_verbose_shows_every_output(holdfast):
+    result = holdfast("compare", "--rounds", "2", "--locks", "glibc", "--verbose", "--", "echo", "hello")
+    assert result.stderr.count("hello\n") == 2
+    assert "hello\n" not in result.stdout.split("lock ")[1]
+
+
+def test_the_program_reads_nothing(holdfast):
+    assert holdfast("compare", "--rounds", "1", "--locks", "glibc", "--", "cat").returncode == 0
+
+
+def test_interrupted(on_terminal, tmp_path):
+    output, status = on_terminal("compare", "--rounds", "1000", "--locks", "glibc", "--json", tmp_path / "runs.json",
+                                 "--", "sleep", "0.2", interrupt_after=1.5)
+    assert status == 130
+    assert "[" in output and "/1000" in output
+    assert "holdfast: interrupted after " in output
+    assert len(json.loads((tmp_path / "runs.json").read_text())["records"]) >= 1
+
+
+@pytest.mark.parametrize("program, status, part", [
+    (["/nonexistent/program"], 127, "there is no program '/nonexistent/program'"),
+    (["no-such-program-anywhere"], 127, "there is no program"),
+    (["/etc/passwd"], 126, "'/etc/passwd' can't be executed: Permission denied"),
+])
+def test_programs_that_do_not_run(holdfast, program, status, part):
+    result = holdfast("compare", "--", *program)
+    assert result.returncode == status
+    assert result.stdout == ""
+    assert result.stderr.startswith("holdfast: ") and part in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments, parts", [
+    ([], ["program", "--"]),
+    (["--locks", "lick", "--", "true"], ["'lick'", "glibc, default, flexguard"]),
+    (["--metric", "(", "--", "true"], ["'('", "not a regular expression", "missing )"]),
+    (["--metric", "ops", "--", "true"], ["'ops'", "no group"]),
+    (["--rounds", "0", "--", "true"], ["--rounds", "'0'"]),
+    (["--timeout", "-1", "--", "true"], ["--timeout", "'-1'"]),
+    (["--json", "/nonexistent/runs.json", "--", "true"], ["/nonexistent/runs.json"]),
+    (["--higher-is-better", "--lower-is-better", "--", "true"], ["--higher-is-better", "--lower-is-better"]),
+])
+def test_mistakes_are_told_before_anything_runs(holdfast, arguments, parts):
+    assert_usage_error(holdfast("compare", *arguments, timeout=10), *parts)
+
+
+def test_leveldb(holdfast, tmp_path):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc,flexguard", "--metric", "readrandom : ([0-9]+)",
+                      "--", PROGRAMS / "leveldb", "--threads", "4", "--ops", "2000", "--keys", "1000",
+                      "--directory", tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert rows(result)["flexguard"][0] == "ok"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_leveldb_leaves_nothing_when_interrupted(start_holdfast, tmp_path):
+    process = start_holdfast("compare", "--rounds", "1", "--locks", "glibc", "--", PROGRAMS / "leveldb",
+                             "--threads", "4", "--seconds", "60", "--directory", tmp_path)
+    wait_until(lambda: running("leveldb") and list(tmp_path.glob("*/db/*.log")))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=15) == 130
+    assert list(tmp_path.iterdir()) == []
+    assert running("leveldb") == []

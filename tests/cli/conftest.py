@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What all tests of the command need: where it is, running it, and looking at what it started."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(os.environ.get("HOLDFAST", "build/release/bin/holdfast")).resolve()
+PROGRAMS = COMMAND.parent.parent / "libexec" / "holdfast"
+
+
+@pytest.fixture
+def holdfast():
+    """Runs the command to its end; the result has returncode, stdout and stderr."""
+
+    def run(*arguments, timeout=60, **options):
+        return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                              check=False, stdin=subprocess.DEVNULL, **options)
+
+    return run
+
+
+@pytest.fixture
+def start_holdfast():
+    """Starts the command; what still runs at the end of the test is ended."""
+    started = []
+
+    def start(*arguments):
+        process = subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def on_terminal():
+    """Runs the command with a terminal and returns (what the terminal got, exit status). Sends Ctrl-C after a while."""
+
+    def run(*arguments, interrupt_after=None, timeout=60):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(COMMAND, [str(COMMAND), *map(str, arguments)])
+        output, began, interrupted = b"", time.monotonic(), False
+        while time.monotonic() - began < timeout:
+            if select.select([terminal], [], [], 0.05)[0]:
+                try:
+                    output += os.read(terminal, 65536)
+                except OSError:  # the other side is closed
+                    break
+            if interrupt_after is not None and not interrupted and time.monotonic() - began > interrupt_after:
+                os.write(terminal, b"\x03")
+                interrupted = True
+        else:
+            os.kill(pid, signal.SIGKILL)
+        os.close(terminal)
+        return output.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    return run
+
+
+def running(name):
+    """Process ids of the programs of that name in our libexec directory."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        if directory.name.isdigit():
+            try:
+                if (directory / "exe").readlink() == PROGRAMS / name:
+                    found.append(int(directory.name))
+            except OSError:
+                continue  # gone meanwhile, or not ours to see
+    return found
+
+
+def alive(pid):
+    """False also for a zombie: who is to collect it is not our business."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=10):
+    """Waits for the condition's value to become true, and returns it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError("it did not come to this in time")
+
+
+def assert_usage_error(result, *parts):
+    """One sentence on standard error, nothing else anywhere, status 2."""
+    assert result.returncode == 2, result
+    assert result.stdout == ""
+    assert result.stderr.startswith("holdfast: ")
+    assert result.stderr.count("\n") == 1
+    for part in parts:
+        assert part in result.stderr

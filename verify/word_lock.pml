@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The lock word alone, without a queue: hf_word_trylock, hf_word_lock_blocking, hf_word_unlock.
+// C code: src/park/word_lock.h, src/park/word_lock.c, src/lock/blocking.c; glibc's low-level lock has the same steps.
+//
+//     word free                                                       word free
+//   lock() ------------------------------------------------------------> inside
+//      | word taken                                                        ^
+//      +------------> exchanges for HELD_WITH_SLEEPERS -- word free -------+
+//                            ^        | word taken
+//                      woken |        v
+//                           asleep on the word ---> ETIMEDOUT
+//
+// Each thread locks any number of times, each time in any of the ways, and then once for the last time. Checked: I1,
+// I2, I4, and that no thread is left asleep (no invalid end state). Steps, ghosts and invariants: lock_word.inc.
+#ifndef THREADS
+#define THREADS 4
+#endif
+#include "lock_word.inc"
+
+proctype Thread(byte me) {
+    bool last_round, last_user;
+#ifdef MUTANT_WOKEN_STORES_HELD
+    bool slept;
+#endif
+#if defined(MUTANT_RELEASE_CHECKS_THEN_STORES) || defined(MUTANT_WAKE_BEFORE_RELEASE)
+    byte seen;
+#endif
+
+outside:
+    if
+    // lock, trylock, clocklock: the compare-and-swap succeeds.
+#ifdef MUTANT_TRYLOCK_CHECKS_THEN_STORES
+    :: atomic { WORD == HF_WORD_FREE -> TOUCH };
+       atomic { swap_free_for(HF_WORD_HELD) };
+       goto holding
+#else
+    :: atomic { WORD == HF_WORD_FREE -> swap_free_for(HF_WORD_HELD) }; goto holding
+#endif
+    // It fails. trylock returns false; the others wait.
+    :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto returned
+    :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto waiting
+    // pthread_cond_wait in glibc starts with the exchange.
+    :: true -> goto waiting
+    // glibc's __lll_lock_wait reads HELD_WITH_SLEEPERS and sleeps without storing it once more.
+    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH }; goto sleeping
+    fi;
+
+waiting:
+#ifdef MUTANT_WOKEN_STORES_HELD
+    if
+    :: atomic { slept && WORD == HF_WORD_FREE -> slept = false; swap_free_for(HF_WORD_HELD) }; goto holding
+    :: true
+    fi;
+    slept = true;
+#endif
+    exchange_for_sleepers(holding);
+sleeping:
+    futex_wait(returned);
+    goto waiting;
+
+holding:
+    unlock();
+returned:
+    atomic {
+#ifdef MUTANT_WOKEN_STORES_HELD
+        slept = false;
+#endif
+        if
+        :: last_round -> destroyed = destroyed || last_user
+        :: !last_round -> goto outside
+        fi
+    }
+}
+
+init {
+    atomic {
+        byte thread;
+        for (thread : 1 .. THREADS) {
+            run Thread(thread)
+        }
+    }
+}
