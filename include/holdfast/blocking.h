@@ -14,7 +14,8 @@ typedef struct hf_blocking {
     uint32_t word;
 } hf_blocking_t;
 
-#define HF_BLOCKING_INIT {0}
+#define HF_BLOCKING_INIT                                                                                               \
+    { 0 }
 
 // Makes the lock free. Zeroed memory is a free lock too; there is nothing to destroy.
 static inline void hf_blocking_init(hf_blocking_t *lock) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// MCS queue lock (Mellor-Crummey and Scott, TOCS '91, section 2.4): first come, first served; each waiter polls a line of its
-// own. Never sleeps, so it collapses as soon as the holder or anybody in the queue is preempted. A yardstick. Nodes come
-// from the calling thread's store, so no node is passed in. Waiters can't leave the queue: no timed lock.
+// MCS queue lock (Mellor-Crummey and Scott, TOCS '91, section 2.4): first come, first served; each waiter polls a line
+// of its own. Never sleeps, so it collapses as soon as the holder or anybody in the queue is preempted. A yardstick.
+// Nodes come from the calling thread's store, so no node is passed in. Waiters can't leave the queue: no timed lock.
 #ifndef HOLDFAST_MCS_H
 #define HOLDFAST_MCS_H
 
@@ -17,7 +17,8 @@ typedef struct hf_mcs {
     struct hf_queue_node *holder;
 } hf_mcs_t;
 
-#define HF_MCS_INIT {0, 0}
+#define HF_MCS_INIT                                                                                                    \
+    { 0, 0 }
 
 // Makes the lock free. Zeroed memory is a free lock too; there is nothing to destroy.
 static inline void hf_mcs_init(hf_mcs_t *lock) {

@@ -61,7 +61,8 @@ public:
     }
 
 private:
-    template <class Duration> bool lock_before(clockid_t clock, Duration since_epoch) {
+    template <class Duration>
+    bool lock_before(clockid_t clock, Duration since_epoch) {
         auto ns = std::chrono::ceil<std::chrono::nanoseconds>(since_epoch);
         auto s = std::chrono::floor<std::chrono::seconds>(ns);
         timespec deadline{};
@@ -75,8 +76,8 @@ private:
 using mutex = basic_timed_mutex<hf_flexguard_t, hf_flexguard_lock, hf_flexguard_trylock, hf_flexguard_unlock,
                                 hf_flexguard_clocklock>;
 
-using blocking_mutex = basic_timed_mutex<hf_blocking_t, hf_blocking_lock, hf_blocking_trylock, hf_blocking_unlock,
-                                         hf_blocking_clocklock>;
+using blocking_mutex =
+    basic_timed_mutex<hf_blocking_t, hf_blocking_lock, hf_blocking_trylock, hf_blocking_unlock, hf_blocking_clocklock>;
 using ttas_mutex = basic_timed_mutex<hf_ttas_t, hf_ttas_lock, hf_ttas_trylock, hf_ttas_unlock, hf_ttas_clocklock>;
 using ticket_mutex = basic_mutex<hf_ticket_t, hf_ticket_lock, hf_ticket_trylock, hf_ticket_unlock>;
 using mcs_mutex = basic_mutex<hf_mcs_t, hf_mcs_lock, hf_mcs_trylock, hf_mcs_unlock>;

@@ -15,7 +15,8 @@ typedef struct hf_ticket {
     uint32_t serving;
 } hf_ticket_t;
 
-#define HF_TICKET_INIT {0, 0}
+#define HF_TICKET_INIT                                                                                                 \
+    { 0, 0 }
 
 // Makes the lock free. Zeroed memory is a free lock too; there is nothing to destroy.
 static inline void hf_ticket_init(hf_ticket_t *lock) {

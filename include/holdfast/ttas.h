@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Test-and-test-and-set: waiters poll the word and try when it looks free. Never sleeps, so it collapses when its holder
-// is preempted. Not fair. A yardstick.
+// Test-and-test-and-set: waiters poll the word and try when it looks free. Never sleeps, so it collapses when its
+// holder is preempted. Not fair. A yardstick.
 #ifndef HOLDFAST_TTAS_H
 #define HOLDFAST_TTAS_H
 
@@ -14,7 +14,8 @@ typedef struct hf_ttas {
     uint32_t word;
 } hf_ttas_t;
 
-#define HF_TTAS_INIT {0}
+#define HF_TTAS_INIT                                                                                                   \
+    { 0 }
 
 // Makes the lock free. Zeroed memory is a free lock too; there is nothing to destroy.
 static inline void hf_ttas_init(hf_ttas_t *lock) {

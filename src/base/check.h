@@ -9,7 +9,7 @@
 #define HF_CHECK(invariant, condition)                                                                                 \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            fprintf(stderr, "holdfast: %s:%d: invariant %s broken: %s\n", __FILE__, __LINE__, invariant, #condition);   \
+            fprintf(stderr, "holdfast: %s:%d: invariant %s broken: %s\n", __FILE__, __LINE__, invariant, #condition);  \
             abort();                                                                                                   \
         }                                                                                                              \
     } while (0)

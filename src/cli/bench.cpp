@@ -27,7 +27,7 @@ namespace {
 struct bench_options {
     bool list = false;
     std::string workload;
-    std::vector<std::string> locks{"glibc", "flexguard", "blocking", "ttas", "ticket", "mcs"};
+    std::vector<std::string> locks = every_lock();
     std::vector<unsigned> threads{1, 2, 4, 8, 16, 32, 64};
     double seconds = 0.5;
     unsigned rounds = 3;
@@ -106,8 +106,14 @@ public:
         cell_runner runner({options_.workload, options_.seconds, options_.background, options_.patience_s,
                             monitored.native_environment()},
                            interrupted);
-        measure(runner, interrupted);
-        report();
+        try {
+            measure(runner, interrupted);
+        } catch (const failure &) {
+            show_tables(); // what was measured is not lost with what could not be
+            throw;
+        }
+        show_tables();
+        show_files();
         if (interrupted.requested()) {
             fmt::print(stderr, "holdfast: interrupted after {} of {} cells\n", records_.size(), cell_count());
             return 128 + interrupted.signal();
@@ -155,12 +161,17 @@ private:
             json_file_->write(results_text(about_, records_));
     }
 
-    void report() const {
+    void show_tables() const {
         if (records_.empty())
             return;
         fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n\n", options_.workload, machine_in(about_), options_.seconds,
                    background_phrase(options_), about_.at("monitor").get<std::string>());
         fmt::print("{}", cell_tables(records_, options_.locks, options_.threads));
+    }
+
+    void show_files() const {
+        if (records_.empty())
+            return;
         if (json_file_)
             fmt::print("Records: {}\n", json_file_->name());
         if (plot_file_) {

@@ -67,7 +67,8 @@ capability bpf() {
             .detail = !present              ? "the kernel has none, or a filter hides it"
                       : unprivileged == "0" ? "present"
                                             : "present, for privileged users only",
-            .remedy = present ? "" : "use a kernel built with CONFIG_BPF_SYSCALL, and a container that lets bpf(2) through"};
+            .remedy =
+                present ? "" : "use a kernel built with CONFIG_BPF_SYSCALL, and a container that lets bpf(2) through"};
 }
 
 capability privileges() {
@@ -89,16 +90,19 @@ capability slice_extension() {
             .present = present,
             .detail = present ? "the kernel has it; Holdfast does not use it yet"
                               : fmt::format("the kernel says: {}", std::strerror(errno)),
-            .remedy = present ? "" : "needs Linux 7.0 or later with CONFIG_RSEQ_SLICE_EXTENSION; the monitor does not need it"};
+            .remedy = present
+                          ? ""
+                          : "needs Linux 7.0 or later with CONFIG_RSEQ_SLICE_EXTENSION; the monitor does not need it"};
 }
 
 capability sched_ext() {
     bool present = exists("/sys/kernel/sched_ext");
-    return {.name = "sched_ext",
-            .title = "extensible scheduler (sched_ext)",
-            .present = present,
-            .detail = present ? "the kernel has it; Holdfast does not use it yet" : "/sys/kernel/sched_ext does not exist",
-            .remedy = present ? "" : "needs Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT; the monitor does not need it"};
+    return {
+        .name = "sched_ext",
+        .title = "extensible scheduler (sched_ext)",
+        .present = present,
+        .detail = present ? "the kernel has it; Holdfast does not use it yet" : "/sys/kernel/sched_ext does not exist",
+        .remedy = present ? "" : "needs Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT; the monitor does not need it"};
 }
 
 capability rseq_area() {

@@ -8,8 +8,8 @@
 namespace holdfast::cli {
 
 struct capability {
-    std::string name;   // for machines: one word
-    std::string title;  // for people
+    std::string name;  // for machines: one word
+    std::string title; // for people
     bool present;
     std::string detail; // what was found
     std::string remedy; // what to do to have it; empty when there is nothing to do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A program run on the user's behalf, so that nobody can tell that holdfast stands between: same terminal, same process group,
-// same signals, same rights, same way to end.
+// A program run on the user's behalf, so that nobody can tell that holdfast stands between: same terminal, same process
+// group, same signals, same rights, same way to end.
 #pragma once
 
 #include <optional>

@@ -80,8 +80,15 @@ public:
         session monitored;
         describe(monitored);
         interruption interrupted;
-        measure(monitored, interrupted);
+        try {
+            measure(monitored, interrupted);
+        } catch (const failure &) {
+            report(); // what was measured is not lost with what could not be
+            throw;
+        }
         report();
+        if (json_file_ && !runs_.empty())
+            fmt::print("Records: {}\n", json_file_->name());
         if (interrupted.requested()) {
             fmt::print(stderr, "holdfast: interrupted after {} of {} runs\n", runs_.size(), run_count());
             return 128 + interrupted.signal();
@@ -162,8 +169,6 @@ private:
         fmt::print("{}", comparison_table(runs_, options_.locks, by_));
         if (std::find(options_.locks.begin(), options_.locks.end(), "glibc") != options_.locks.end())
             fmt::print("\nvs glibc: median of the ratios within a round; above 1 is better than glibc\n");
-        if (json_file_)
-            fmt::print("Records: {}\n", json_file_->name());
     }
 
     compare_options options_;

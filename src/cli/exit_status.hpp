@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How holdfast ends, for scripts: 0 done; 1 done, but a cell or a program failed; 2 the command line was wrong; 125 holdfast itself
-// failed; 126 and 127 as env(1): the program can't be executed, or is not found.
+// How holdfast ends, for scripts: 0 done; 1 done, but a cell or a program failed; 2 the command line was wrong; 125
+// holdfast itself failed; 126 and 127 as env(1): the program can't be executed, or is not found.
 #pragma once
 
 #include <stdexcept>

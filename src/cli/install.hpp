@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Where the parts of this installation are, found from where the holdfast command itself is: bin, lib and libexec/holdfast lie
-// side by side, installed or in the build tree.
+// Where the parts of this installation are, found from where the holdfast command itself is: bin, lib and
+// libexec/holdfast lie side by side, installed or in the build tree.
 #pragma once
 
 #include <filesystem>

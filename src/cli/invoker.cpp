@@ -43,7 +43,8 @@ std::optional<invoker> invoker_before_sudo() {
         return std::nullopt;
     const passwd *entry = uid ? getpwuid(*uid) : nullptr;
     if (!entry)
-        throw failure(fmt::format("SUDO_UID='{}' is no user of this machine: unset it to run the program as root", variable));
+        throw failure(
+            fmt::format("SUDO_UID='{}' is no user of this machine: unset it to run the program as root", variable));
     return invoker{.uid = *uid,
                    .gid = entry->pw_gid,
                    .groups = groups_of(entry->pw_name, entry->pw_gid),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The user on whose behalf holdfast runs. The monitor may need root's rights; the program that is run must not get them just
-// for that.
+// The user on whose behalf holdfast runs. The monitor may need root's rights; the program that is run must not get them
+// just for that.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct invoker {
     std::string shell;
 };
 
-// Who called sudo, when sudo started us as root; nobody otherwise. (Rights from file capabilities need no such care: they are
-// not passed on by exec.) Throws failure when sudo's variables name nobody.
+// Who called sudo, when sudo started us as root; nobody otherwise. (Rights from file capabilities need no such care:
+// they are not passed on by exec.) Throws failure when sudo's variables name nobody.
 std::optional<invoker> invoker_before_sudo();
 
 } // namespace holdfast::cli

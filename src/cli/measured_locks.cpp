@@ -9,6 +9,12 @@
 
 namespace holdfast::cli {
 
+std::vector<std::string> every_lock() {
+    std::vector<std::string> names = lock_names();
+    std::erase(names, "default");
+    return names;
+}
+
 void add_locks_option(CLI::App &verb, std::vector<std::string> &locks) {
     verb.add_option("--locks", locks, fmt::format("Locks, separated by commas, of {}", fmt::join(lock_names(), ", ")))
         ->type_name("NAME,...")

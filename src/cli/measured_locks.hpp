@@ -14,6 +14,9 @@ namespace holdfast::cli {
 
 inline constexpr unsigned rounds_max = 100000;
 
+// glibc and every lock of lock_list.def, each once: without "default", which is one of them.
+std::vector<std::string> every_lock();
+
 // `locks` holds the default.
 void add_locks_option(CLI::App &verb, std::vector<std::string> &locks);
 

@@ -7,7 +7,10 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/core.h>
+#include <fstream>
+#include <iterator>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,6 +21,7 @@
 #include <utility>
 
 #include "cli/launch.hpp"
+#include "cli/quantity.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -71,6 +75,24 @@ descriptor make_input(const std::string &text) {
     return memory;
 }
 
+// The state is what follows the name, which may contain anything, in proc(5)'s stat.
+char state_of_thread(const std::filesystem::path &directory) {
+    std::ifstream file(directory / "stat");
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    std::size_t after_name = text.rfind(") ");
+    return after_name == std::string::npos ? '?' : text[after_name + 2];
+}
+
+std::string describe_threads(pid_t pid) {
+    unsigned all = 0, running = 0;
+    std::error_code gone;
+    for (const auto &thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), gone)) {
+        all++;
+        running += state_of_thread(thread.path()) == 'R';
+    }
+    return fmt::format("{}, {} of them running", format_number_of(all, "thread"), running);
+}
+
 double seconds(const timeval &time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
@@ -81,7 +103,8 @@ std::string process_end::sentence() const {
     switch (why) {
     case cause::exited: return fmt::format("exited with status {}", number);
     case cause::signalled: return fmt::format("was killed by signal {} ({})", number, strsignal(number));
-    case cause::timed_out: return fmt::format("had not ended after {:.1f} s", wall_s);
+    case cause::timed_out:
+        return fmt::format("had not ended after {:.1f} s ({}; {:.1f} s of CPU time)", wall_s, threads, cpu_s);
     case cause::interrupted: return "was interrupted";
     }
     return "ended";
@@ -209,6 +232,8 @@ process_end process::wait(std::optional<std::chrono::duration<double>> timeout, 
     bool by_itself = wait_for_end(deadline, interrupted, end);
     end.wall_s = std::chrono::duration<double>(clock::now() - started_).count();
     process_end ignored;
+    if (end.why == process_end::cause::timed_out)
+        end.threads = describe_threads(pid_);
     if (!by_itself) {
         signal_group(SIGTERM);
         if (!wait_for_end(clock::now() + grace, nullptr, ignored)) {

@@ -26,7 +26,8 @@ struct program {
 struct process_end {
     enum class cause { exited, signalled, timed_out, interrupted };
     cause why = cause::exited;
-    int number = 0; // exit status or signal
+    int number = 0;      // exit status or signal
+    std::string threads; // timed_out: "33 threads, 2 of them running": whether it hung, or was only slow
     double wall_s = 0;
     double cpu_s = 0; // user and system time, of the children that it waited for too
     std::string output;

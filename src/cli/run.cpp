@@ -58,20 +58,23 @@ int run(const run_options &options) {
 
 void add_run(CLI::App &app, action &chosen) {
     auto options = std::make_shared<run_options>();
-    CLI::App *verb = app.add_subcommand("run", "Run an unmodified pthread program with Holdfast's lock under its mutexes");
+    CLI::App *verb =
+        app.add_subcommand("run", "Run an unmodified pthread program with Holdfast's lock under its mutexes");
     verb->add_option("--lock", options->lock, "The lock to use: default, glibc (the program as it is), or one by name")
         ->type_name("NAME")
         ->capture_default_str();
     verb->add_flag("--stats", options->stats, "Print what the locks did to stderr when the program has ended");
-    verb->add_flag("--as-root", options->as_root, "Under sudo: run the program as root, not as the user who called sudo");
+    verb->add_flag("--as-root", options->as_root,
+                   "Under sudo: run the program as root, not as the user who called sudo");
     verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
-    verb->footer("Everything after -- is the program and its arguments. It behaves and ends as without holdfast: the exit status\n"
-                 "is the program's, or 128 + the signal that ended it; 2 for a mistake on the command line; 125 when holdfast\n"
-                 "failed; 126 when the program can't be executed; 127 when there is no such program.\n\n"
-                 "Examples:\n"
-                 "  holdfast run -- ./server --threads 64\n"
-                 "  holdfast run --stats --lock blocking -- ./server\n"
-                 "  sudo holdfast run -- ./server       (the monitor needs root; the server runs as you)");
+    verb->footer(
+        "Everything after -- is the program and its arguments. It behaves and ends as without holdfast: the exit\n"
+        "status is the program's, or 128 + the signal that ended it; 2 for a mistake on the command line; 125 when\n"
+        "holdfast failed; 126 when the program can't be executed; 127 when there is no such program.\n\n"
+        "Examples:\n"
+        "  holdfast run -- ./server --threads 64\n"
+        "  holdfast run --stats --lock blocking -- ./server\n"
+        "  sudo holdfast run -- ./server       (the monitor needs root; the server runs as you)");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

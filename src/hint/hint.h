@@ -21,8 +21,8 @@ extern const struct hf_hint_page *hf_hint __attribute__((visibility("hidden")));
 // The CPU that the caller runs on, from the thread's rseq area or, without one, from the kernel.
 unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
 
-// Spinning pays while every lock holder and every next waiter is running (paper, section 3), and, beyond the paper, while
-// nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
+// Spinning pays while every lock holder and every next waiter is running (paper, section 3), and, beyond the paper,
+// while nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
 static inline bool hf_spinning_pays(void) {
     const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
     if (hf_load_relaxed(&page->preempted_critical_sections) != 0)

@@ -20,9 +20,9 @@ enum hf_queue_state {
     HF_QUEUE_HEAD = 2,
 };
 
-// What a thread says of itself, in its own memory: the two words that the monitor reads when the thread is switched out.
-// The thread is critical when it holds a lock, or may by the time the monitor looks (critical_depth > 0), or is the next
-// to get one (queue_state == HF_QUEUE_HEAD).
+// What a thread says of itself, in its own memory: the two words that the monitor reads when the thread is switched
+// out. The thread is critical when it holds a lock, or may by the time the monitor looks (critical_depth > 0), or is
+// the next to get one (queue_state == HF_QUEUE_HEAD).
 struct hf_critical_words {
     uint32_t critical_depth;
     uint32_t queue_state;
@@ -43,7 +43,8 @@ enum hf_monitor_state {
 
 // One line for each CPU, so that a switch on one never takes the line from a waiter on another.
 struct hf_hint_cpu {
-    uint32_t runnable; // threads that wanted this CPU at its last switch to a registered process, the running one included
+    uint32_t
+        runnable; // threads that wanted this CPU at its last switch to a registered process, the running one included
     uint32_t reserved[15];
 };
 

@@ -75,10 +75,8 @@ static int receive_page(int fd) {
     struct hf_registration_reply reply = {0};
     struct iovec data = {.iov_base = &reply, .iov_len = sizeof(reply)};
     union descriptor_message control = {0};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof(control.bytes)};
+    struct msghdr message = {
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)};
     ssize_t received;
     do
         received = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);

@@ -48,8 +48,8 @@ struct hf_registration_reply {
     uint32_t status;
 };
 
-// Registers this process with the monitor that HOLDFAST_SOCKET names, if it names one. Never fails: whatever goes wrong,
-// the process runs without a monitor. Requires that no other thread of the process runs yet.
+// Registers this process with the monitor that HOLDFAST_SOCKET names, if it names one. Never fails: whatever goes
+// wrong, the process runs without a monitor. Requires that no other thread of the process runs yet.
 void hf_register(void);
 
 // Fills `address` from the variable's value. Returns its length, or 0 when the name does not fit.

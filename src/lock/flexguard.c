@@ -32,8 +32,8 @@ enum {
 };
 
 // The head polls the word less and less often, up to a set number of pauses between two looks. Each look takes the line
-// from the owner: a running owner that takes the lock again and again is left alone for a while, and who leaves the lock
-// free is found out soon.
+// from the owner: a running owner that takes the lock again and again is left alone for a while, and who leaves the
+// lock free is found out soon.
 static void pause_for(int pauses) {
     while (pauses-- > 0)
         hf_pause();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// FlexGuard's lock and unlock on a word and a queue tail wherever these lie: side by side in hf_flexguard_t, apart inside
-// pthread_mutex_t. The fast paths are here; waiting is in flexguard.c. Paper, section 3.2 and Listing 2.
+// FlexGuard's lock and unlock on a word and a queue tail wherever these lie: side by side in hf_flexguard_t, apart
+// inside pthread_mutex_t. The fast paths are here; waiting is in flexguard.c. Paper, section 3.2 and Listing 2.
 #ifndef HF_LOCK_FLEXGUARD_LOCK_H
 #define HF_LOCK_FLEXGUARD_LOCK_H
 
@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-// Waits for the lock. Called after the word was found taken, with the caller not critical. Returns 0 with the lock held and
-// the caller critical, or ETIMEDOUT at the deadline (NULL: none).
+// Waits for the lock. Called after the word was found taken, with the caller not critical. Returns 0 with the lock held
+// and the caller critical, or ETIMEDOUT at the deadline (NULL: none).
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self,
                       const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
 

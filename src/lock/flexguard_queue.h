@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The queue of spinning waiters: who polls the lock word next. It is an MCS queue that any waiter may leave at any time.
+// The queue of spinning waiters: who polls the lock word next. It is an MCS queue that any waiter may leave at any
+// time.
 //
-// The queue is advice. Exclusion and wake-ups rest on the lock word alone (I1 and I2, park/word_lock.h), so a waiter that
-// believes to be the head although it is not, or waits for a predecessor that has gone, costs time and nothing else:
+// The queue is advice. Exclusion and wake-ups rest on the lock word alone (I1 and I2, park/word_lock.h), so a waiter
+// that believes to be the head although it is not, or waits for a predecessor that has gone, costs time and nothing
+// else:
 //
-// I3  Immortal nodes. A record that was ever in a queue stays mapped and stays a record. Late stores hit it at two places:
-//     a predecessor's hand-over, a compare-and-swap that only turns WAITING into HEAD; and a slow successor's link in
-//     `next`, which is only ever used to hand over.
+// I3  Immortal nodes. A record that was ever in a queue stays mapped and stays a record. Late stores hit it at two
+//     places: a predecessor's hand-over, a compare-and-swap that only turns WAITING into HEAD; and a slow successor's
+//     link in `next`, which is only ever used to hand over.
 // I5  Bounded waiting in the queue. Every loop in here ends after a set number of polls, whatever others do or fail
-//     to do: a hand-over that was lost (its giver did not wait for the link; it was killed; it stayed behind at fork) costs the
-//     waiter its patience, after which it leaves the queue and sleeps on the word.
+//     to do: a hand-over that was lost (its giver did not wait for the link; it was killed; it stayed behind at fork)
+//     costs the waiter its patience, after which it leaves the queue and sleeps on the word.
 #ifndef HF_LOCK_FLEXGUARD_QUEUE_H
 #define HF_LOCK_FLEXGUARD_QUEUE_H
 
@@ -26,7 +28,8 @@ static inline bool hf_queue_may_enter(const struct hf_thread_record *self) {
 static inline void hf_queue_enter(hf_queue_tail *tail, struct hf_thread_record *self) {
     hf_store_relaxed(&self->next, NULL);
     hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_WAITING);
-    // Release: whoever finds us through the tail finds our `next` cleared. Acquire: pairs with the predecessor's release.
+    // Release: whoever finds us through the tail finds our `next` cleared. Acquire: pairs with the predecessor's
+    // release.
     struct hf_thread_record *before = hf_exchange_acq_rel(tail, self);
     // Ourselves we meet only if a signal handler left this function by longjmp, which POSIX does not allow.
     if (before == NULL || before == self)

@@ -2,7 +2,7 @@
 // MCS: `tail` is the last node of the queue, whose first node is the holder's; each node's `waiting` is cleared by its
 // predecessor.
 //
-//     free: tail NULL       held: tail is the holder's node       n waiting: holder -> w1 -> ... -> wn, which is the tail
+//     free: tail NULL       held: tail is the holder's node       n waiting: holder -> w1 -> ... -> wn == tail
 //
 // Exclusion: the exchange on `tail` gives each arrival one predecessor, and each node has one successor at most, so
 // `waiting` is cleared once, by the holder, for one thread.

@@ -17,9 +17,9 @@ void hf_ticket_lock(hf_ticket_t *lock) {
 
 bool hf_ticket_trylock(hf_ticket_t *lock) {
     uint32_t serving = hf_load_acquire(&lock->serving);
-    // Draws a ticket only if it is the one being served. `serving` can't have moved on since: that takes a holder, and a
-    // holder means that `next` has moved too; unless exactly a multiple of 2^32 tickets are drawn between these two lines
-    // (verify/check ticket/counter_of_two_bits shows it with smaller counters).
+    // Draws a ticket only if it is the one being served. `serving` can't have moved on since: that takes a holder, and
+    // a holder means that `next` has moved too; unless exactly a multiple of 2^32 tickets are drawn between these two
+    // lines (verify/check ticket/counter_of_two_bits shows it with smaller counters).
     return hf_cas_acquire(&lock->next, serving, serving + 1);
 }
 

@@ -3,7 +3,8 @@
 #ifndef HF_MONITOR_FOLLOWED_PROCESS_H
 #define HF_MONITOR_FOLLOWED_PROCESS_H
 
-// A program that is linked with Holdfast and runs under the interposer too has the library, hence a thread's record, twice.
+// A program that is linked with Holdfast and runs under the interposer too has the library, hence a thread's record,
+// twice.
 enum { HF_RECORDS_A_THREAD = 2 };
 
 struct hf_followed_process {

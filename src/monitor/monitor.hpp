@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The Preemption Monitor, loaded into the kernel: one BPF program at the scheduler's switch, and the page that it writes.
+// The Preemption Monitor, loaded into the kernel: one BPF program at the scheduler's switch, and the page that it
+// writes.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ public:
     monitor &operator=(const monitor &) = delete;
 
     // Follows the process behind the pidfd: `tls_offset` as hf_thread_record_tls_offset() tells. Returns 0 or an errno:
-    // EEXIST when it has HF_RECORDS_A_THREAD other offsets already, ESRCH when it is gone. Not to be called by several threads
-    // for one process.
+    // EEXIST when it has HF_RECORDS_A_THREAD other offsets already, ESRCH when it is gone. Not to be called by several
+    // threads for one process.
     int follow(int pidfd, std::int64_t tls_offset);
 
     // Stops following it; nothing happens if it wasn't followed.

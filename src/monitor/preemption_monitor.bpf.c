@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The Preemption Monitor (paper, section 3.1): at every context switch, was the thread that leaves the CPU inside a critical
-// section, or next to enter one? It keeps the number of such threads on a page that the locks read.
+// The Preemption Monitor (paper, section 3.1): at every context switch, was the thread that leaves the CPU inside a
+// critical section, or next to enter one? It keeps the number of such threads on a page that the locks read.
 //
 //                    switched out, critical: mark + 1
 //     not counted ------------------------------------> counted (has a mark)
@@ -11,7 +11,7 @@
 // M1  The count is the number of marks. A mark is set and cleared with the count, in the kernel, at the thread's own
 //     switches; whatever happens to the registration, the process or its memory meanwhile changes neither.
 // M2  No thread ends with a mark: exiting, even by SIGKILL, takes being switched in first.
-// So the count can't leak, and needs no repair. Tested by tests/monitor/count_returns_to_zero_test.
+// So the count can't leak, and needs no repair. Tested by tests/monitor/count_test.
 //
 // A process that is not followed pays for two loads: tasks without any BPF task storage have a null pointer there.
 #include "monitor/kernel_types.h"
@@ -84,8 +84,8 @@ static bool record_is_critical(const char *record_pointer_at) {
     return words.critical_depth > 0 || words.queue_state == HF_QUEUE_HEAD;
 }
 
-// Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted: at
-// worst a thread calls itself critical.
+// Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted:
+// at worst a thread calls itself critical.
 static bool is_critical(struct task_struct *task, const struct hf_followed_process *process) {
     const char *thread_pointer = (const char *)task->thread.fsbase;
     int64_t first = process->tls_offset[0], second = process->tls_offset[1];

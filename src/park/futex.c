@@ -13,8 +13,7 @@ int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadl
     int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
     if (deadline && deadline->clock == CLOCK_REALTIME)
         op |= FUTEX_CLOCK_REALTIME;
-    long failed =
-        syscall(SYS_futex, word, op, expected, deadline ? &deadline->at : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+    long failed = syscall(SYS_futex, word, op, expected, deadline ? &deadline->at : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
     int result = failed ? errno : 0;
     errno = saved_errno;
     // The kernel takes no time before the clock's epoch; such a deadline has passed.

@@ -18,9 +18,10 @@
 // through glibc and code that reaches it through Holdfast exclude each other and wake each other.
 //
 // I1  Exclusion. Only the thread that moved the word out of FREE is inside.
-// I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake one, or a
-//     woken thread is on its way to store that.
-//     Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who still sleeps.
+// I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake one, or
+//     a woken thread is on its way to store that.
+//     Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who still
+//     sleeps.
 // I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
 //     uses the address only, never what it holds.
 // Modelled in verify/flexguard.pml (I1, I2); I3 and I5, on the queue, are stated in src/lock/flexguard_queue.h.

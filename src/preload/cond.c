@@ -2,8 +2,8 @@
 // Waiting on a condition variable is glibc's; what glibc does to the mutex meanwhile is not seen by us, so we say it:
 // while it waits, the thread is not critical by this mutex, and no gate is closed behind it.
 //
-// Between these words and what glibc does to the lock word lie a few instructions in which the thread holds the mutex and is
-// not counted (docs/interposer.md). That costs its waiters some spinning at worst, never the lock.
+// Between these words and what glibc does to the lock word lie a few instructions in which the thread holds the mutex
+// and is not counted (docs/interposer.md). That costs its waiters some spinning at worst, never the lock.
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex_layout.h"
@@ -14,8 +14,8 @@ struct depth_owed {
     uint32_t depth;
 };
 
-// When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before. Cancellation comes here by
-// unwinding, before the program's own clean-up handlers run, which unlock the mutex.
+// When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before. Cancellation comes
+// here by unwinding, before the program's own clean-up handlers run, which unlock the mutex.
 static void give_back_depth(struct depth_owed *owed) {
     hf_store_relaxed(&hf_self()->critical.critical_depth, owed->depth);
     hf_program_order();
@@ -51,6 +51,6 @@ static int interposed_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     return hf_glibc()->cond_clockwait(cond, mutex, clock, at);
 }
 
-HF_EXPORT(interposed_wait, pthread_cond_wait, GLIBC_2.3.2);
-HF_EXPORT(interposed_timedwait, pthread_cond_timedwait, GLIBC_2.3.2);
-HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, GLIBC_2.30, GLIBC_2.34);
+HF_EXPORT(interposed_wait, pthread_cond_wait, GLIBC_2 .3.2);
+HF_EXPORT(interposed_timedwait, pthread_cond_timedwait, GLIBC_2 .3.2);
+HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, GLIBC_2 .30, GLIBC_2 .34);

@@ -103,7 +103,8 @@ void hf_chosen_release(struct hf_mutex *mutex) {
     hf_word_unlock(&mutex->word);
 }
 
-// A gate's queue, copied into a forked child, names threads that are not there: nobody would open it. The word names nobody.
+// A gate's queue, copied into a forked child, names threads that are not there: nobody would open it. The word names
+// nobody.
 static void do_without_gates_in_child(void) {
     if (hf_lock_choice.discipline == HF_DISCIPLINE_GATED && !hf_thread_was_always_alone())
         hf_lock_choice.discipline = HF_DISCIPLINE_BLOCKING;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which lock the program's mutexes are. Whatever the choice, the word inside the mutex decides who owns it; the choice is how
-// threads come to it:
+// Which lock the program's mutexes are. Whatever the choice, the word inside the mutex decides who owns it; the choice
+// is how threads come to it:
 //
 //     FLEXGUARD   the word and a queue of spinning waiters (lock/flexguard_lock.h)
 //     BLOCKING    the word alone
-//     GATED       any other lock of lock_list.def stands as a gate before the word: pass the gate, take the word. The gate is
-//                 held as long as the word, so waiters wait as that lock's waiters do. Only a thread that comes by way of
-//                 glibc (out of a condition variable, say) takes the word without the gate, and says so in owner_has_gate.
+//     GATED       any other lock of lock_list.def stands as a gate before the word: pass the gate, take the word. The
+//                 gate is held as long as the word, so waiters wait as that lock's waiters do. Only a thread that comes
+//                 by way of glibc (out of a condition variable, say) takes the word without the gate, and says so in
+//                 owner_has_gate.
 #ifndef HF_PRELOAD_LOCK_CHOICE_H
 #define HF_PRELOAD_LOCK_CHOICE_H
 
@@ -31,7 +32,8 @@ extern struct hf_lock_choice hf_lock_choice;
 
 #define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
 
-// Take and give back the mutex by a discipline other than FlexGuard. As their counterparts in flexguard_lock.h: 0 or ETIMEDOUT.
+// Take and give back the mutex by a discipline other than FlexGuard. As their counterparts in flexguard_lock.h: 0 or
+// ETIMEDOUT.
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline);
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self);
 void hf_chosen_release(struct hf_mutex *mutex);

@@ -11,8 +11,9 @@
 //     22..23   __elision            owner_has_gate (lock_choice.h)
 //     24..39   __list               FlexGuard's queue tail, or the gate; glibc uses it for robust mutexes only
 //
-// So code that reaches the mutex through glibc (its condition variables, an old symbol version, a static library) excludes and
-// wakes as ever. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is glibc's entirely.
+// So code that reaches the mutex through glibc (its condition variables, an old symbol version, a static library)
+// excludes and wakes as ever. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is glibc's
+// entirely.
 #ifndef HF_PRELOAD_MUTEX_LAYOUT_H
 #define HF_PRELOAD_MUTEX_LAYOUT_H
 
@@ -66,7 +67,8 @@ static inline struct hf_mutex *hf_mutex_in(pthread_mutex_t *mutex) {
     return (struct hf_mutex *)mutex;
 }
 
-// Robust, priority-inheriting, priority-protected and process-shared mutexes are glibc's: their bits are all the others.
+// Robust, priority-inheriting, priority-protected and process-shared mutexes are glibc's: their bits are all the
+// others.
 static inline bool hf_mutex_is_ours(const struct hf_mutex *mutex) {
     return (mutex->kind & ~(HF_KIND_TYPE_BITS | HF_KIND_ELISION_BITS)) == 0;
 }

@@ -22,9 +22,9 @@ static struct {
     struct hf_thread_record *free;
     struct hf_thread_record *slab; // the newest slab, handed out from its start
     uint32_t slab_used;
-    uint32_t threads;       // that have ever had a record, in this process and those that it was forked from
-    uint32_t shared_slabs;  // slabs whose counters can still be shared
-    char *shared_counters;  // the shared memory for their counters
+    uint32_t threads;      // that have ever had a record, in this process and those that it was forked from
+    uint32_t shared_slabs; // slabs whose counters can still be shared
+    char *shared_counters; // the shared memory for their counters
     pthread_key_t exit_key;
     bool exit_key_made;
 } pool = {.slab_used = HF_SLAB_RECORDS};

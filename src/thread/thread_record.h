@@ -18,9 +18,9 @@
 #include "hint/hint_page.h"
 
 struct hf_thread_record {
-    struct hf_critical_words critical; // first, and in one line: the monitor reads both words at once
-    struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
-    uint32_t tid;                      // 0 in the record that threads share when memory has run out
+    struct hf_critical_words critical;  // first, and in one line: the monitor reads both words at once
+    struct hf_thread_record *next;      // successor in the queue that this thread is in; written by the successor
+    uint32_t tid;                       // 0 in the record that threads share when memory has run out
     struct hf_thread_record *free_next; // the free list, while no thread has this record
     struct hf_queue_node *spare_nodes;  // nodes of queue locks that need one a lock (lock/queue_node.h)
 } HF_CACHE_ALIGNED;
@@ -78,9 +78,9 @@ bool hf_thread_was_always_alone(void);
 // Where hf_self_record lies relative to the thread pointer: the one number that a process registers with the monitor.
 int64_t hf_thread_record_tls_offset(void);
 
-// Puts the counters of the slabs to come into memory that the holder of the returned descriptor can map too: HF_SHARED_SLABS
-// times HF_SLAB_COUNTERS_BYTES of struct hf_thread_counters, zero where unused. The caller closes the descriptor. Returns
-// -1 with errno when there is no memory for it. Requires that no other thread of the process runs.
+// Puts the counters of the slabs to come into memory that the holder of the returned descriptor can map too:
+// HF_SHARED_SLABS times HF_SLAB_COUNTERS_BYTES of struct hf_thread_counters, zero where unused. The caller closes the
+// descriptor. Returns -1 with errno when there is no memory for it. Requires that no other thread of the process runs.
 int hf_thread_counters_share(void);
 
 static inline void hf_critical_enter(struct hf_thread_record *self) {

@@ -5,7 +5,8 @@
 
 namespace {
 
-// Both clocks are read around the same busy wait; a preemption between the readings can part them, so the best of some tries counts.
+// Both clocks are read around the same busy wait; a preemption between the readings can part them, so the best of some
+// tries counts.
 TEST(clock, TicksAgreeWithMonotonicTime) {
     double best_error = 1;
     for (int attempt = 0; attempt < 10; attempt++) {

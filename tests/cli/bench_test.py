@@ -158,6 +158,19 @@ def test_json_replaces_what_a_link_leads_to(holdfast, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "target.json"]
 
 
+def test_a_file_that_can_not_be_written_any_more_does_not_take_the_tables_along(start_holdfast, tmp_path):
+    directory = tmp_path / "results"
+    directory.mkdir()
+    process = start_holdfast("bench", "shared-memory", "--seconds", "0.5", "--rounds", "9", "--locks", "glibc",
+                             "--threads", "2", "--json", directory / "cells.json")
+    wait_until(lambda: running("shared-memory"))
+    directory.rmdir()
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 125
+    assert "Operations per second" in output
+    assert errors.startswith("holdfast: can't write '") and errors.count("\n") == 1
+
+
 def test_json_to_a_device(holdfast):
     result = holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--json", "/dev/null")
     assert result.returncode == 0

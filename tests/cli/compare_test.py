@@ -104,6 +104,7 @@ def test_a_timeout_is_a_row_and_ends_all(holdfast, tmp_path):
     assert time.monotonic() - began < 10
     assert result.returncode == 1
     assert rows(result)["glibc"][0] == "timeout"
+    assert "sh had not ended after 0.3 s (1 thread, 0 of them running; 0.0 s of CPU time)" in result.stderr
     wait_until(lambda: not any(alive((tmp_path / name).read_text().strip()) for name in ("shell", "sleep")))
 
 

@@ -4,6 +4,7 @@
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -13,6 +14,8 @@ import pytest
 
 COMMAND = Path(os.environ.get("HOLDFAST", "build/release/bin/holdfast")).resolve()
 PROGRAMS = COMMAND.parent.parent / "libexec" / "holdfast"
+INTERPOSER = COMMAND.parent.parent / "lib" / "libholdfast-preload.so"
+NOBODY = 65534  # a user without any rights
 
 
 @pytest.fixture
@@ -68,6 +71,24 @@ def on_terminal():
         return output.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     return run
+
+
+@pytest.fixture
+def installed_for_all(tmp_path_factory):
+    """A copy that any user can run, wherever the build tree is."""
+    root = tmp_path_factory.mktemp("installed")
+    for part in [COMMAND, INTERPOSER]:
+        place = root / part.parent.name
+        place.mkdir()
+        shutil.copy(part, place)
+    for directory in [root, *root.parents]:
+        if directory.stat().st_uid == os.getuid() and directory != Path("/"):
+            directory.chmod(directory.stat().st_mode | 0o055)
+    return root / "bin" / COMMAND.name
+
+
+def without_rights(*command):
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *map(str, command)]
 
 
 def running(name):

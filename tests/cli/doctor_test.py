@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from run_test import installed_for_all, without_rights  # noqa: F401 (a fixture)
+from conftest import without_rights
 
 CAPABILITIES = {"btf", "bpf", "privileges", "rseq", "slice_extension", "sched_ext"}
 
@@ -28,7 +28,7 @@ def test_root_has_the_monitor(holdfast):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to give rights up")
-def test_without_rights_it_says_so_and_what_to_do(installed_for_all):  # noqa: F811
+def test_without_rights_it_says_so_and_what_to_do(installed_for_all):
     result = subprocess.run(without_rights(installed_for_all, "doctor"), capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "mode: blocking" in result.stdout

@@ -3,7 +3,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -11,28 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, alive, assert_usage_error, wait_until
+from conftest import COMMAND, INTERPOSER, NOBODY, alive, assert_usage_error, wait_until, without_rights
 
-INTERPOSER = COMMAND.parent.parent / "lib" / "libholdfast-preload.so"
-NOBODY = 65534
-
-
-@pytest.fixture
-def installed_for_all(tmp_path_factory):
-    """A copy that any user can run, wherever the build tree is."""
-    root = tmp_path_factory.mktemp("installed")
-    for part in [COMMAND, INTERPOSER]:
-        place = root / part.parent.name
-        place.mkdir()
-        shutil.copy(part, place)
-    for directory in [root, *root.parents]:
-        if directory.stat().st_uid == os.getuid() and directory != Path("/"):
-            directory.chmod(directory.stat().st_mode | 0o055)
-    return root / "bin" / COMMAND.name
-
-
-def without_rights(*command):
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *map(str, command)]
 
 
 def stats_of(result):

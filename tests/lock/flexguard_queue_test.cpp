@@ -48,7 +48,8 @@ TEST_F(flexguard_queue, ALateHandOverDoesNotReachWhoHasLeft) {
     hf_queue_enter(&tail, &b);
     hf_queue_leave(&tail, &b);
     hf_queue_leave(&tail, &a); // still remembers b
-    EXPECT_EQ(b.critical.queue_state, static_cast<uint32_t>(HF_QUEUE_IDLE)) << "else it would look critical for ever (I3)";
+    EXPECT_EQ(b.critical.queue_state, static_cast<uint32_t>(HF_QUEUE_IDLE))
+        << "else it would look critical for ever (I3)";
 }
 
 TEST_F(flexguard_queue, ALeaverDoesNotWaitForEverForALink) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Every lock under forced preemption (signals whose handlers give the CPU away in the middle of anything), FlexGuard also under
-// thousands of forced mode changes a second, with sleepers, spinners, timed waiters, tries and plain futex users mixed. A lost
-// wake-up shows as a thread that makes no progress, a double owner as a count that does not add up.
+// Every lock under forced preemption (signals whose handlers give the CPU away in the middle of anything), FlexGuard
+// also under thousands of forced mode changes a second, with sleepers, spinners, timed waiters, tries and plain futex
+// users mixed. A lost wake-up shows as a thread that makes no progress, a double owner as a count that does not add up.
 //
-// Shown able to fail (docs/verification.md): a thread that has slept takes the word as HELD; release without wake; trylock that
-// loads and stores.
+// Shown able to fail (docs/verification.md): a thread that has slept takes the word as HELD; release without wake;
+// trylock that loads and stores.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -125,8 +125,8 @@ private:
                 out++;
             });
         {
-            // A lost wake-up shows only when nobody comes by any more. The signals have to end first: one that interrupts a
-            // sleeper makes it look at the word again, which would mend what was lost.
+            // A lost wake-up shows only when nobody comes by any more. The signals have to end first: one that
+            // interrupts a sleeper makes it look at the word again, which would mend what was lost.
             preemption preempting(team);
             std::this_thread::sleep_for(run_time);
         }

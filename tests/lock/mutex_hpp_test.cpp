@@ -12,16 +12,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-template <class Mutex> class mutex_hpp : public testing::Test {};
+template <class Mutex>
+class mutex_hpp : public testing::Test {};
 using all_mutexes = testing::Types<holdfast::mutex, holdfast::blocking_mutex, holdfast::ttas_mutex,
                                    holdfast::ticket_mutex, holdfast::mcs_mutex>;
 TYPED_TEST_SUITE(mutex_hpp, all_mutexes);
 
 TYPED_TEST(mutex_hpp, WorksWithLockGuardUniqueLockAndScopedLock) {
     static constinit TypeParam first, second;
-    {
-        std::lock_guard guard(first);
-    }
+    { std::lock_guard guard(first); }
     {
         std::unique_lock lock(first, std::try_to_lock);
         EXPECT_TRUE(lock.owns_lock());

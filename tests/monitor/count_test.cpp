@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The count of preempted critical sections: who is in it, and that it returns to 0 whatever happens to whom (M1, M2).
 //
-// Shown able to fail: without the `count_in` of at_switch, every test; without the delete in at_exec nothing here (exec leaves
-// no record behind), see AnotherProgramIsNotFollowed, which then finds the process still followed.
+// Shown able to fail: without the `count_in` of at_switch, every test; without the delete in at_exec nothing here (exec
+// leaves no record behind), see AnotherProgramIsNotFollowed, which then finds the process still followed.
 #include <atomic>
 #include <cerrno>
 #include <memory>
@@ -89,8 +89,8 @@ TEST_F(count, ReturnsToZeroAfterKill) {
 }
 
 TEST_F(count, ReturnsToZeroAfterExec) {
-    static std::atomic<bool> *now =
-        static_cast<std::atomic<bool> *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    static std::atomic<bool> *now = static_cast<std::atomic<bool> *>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     *now = false;
     auto holders = preempted_holders([] {
         static hf_flexguard_t lock;
@@ -129,8 +129,8 @@ TEST_F(count, HolderByEitherCopyOfTheLibraryIsCounted) {
 }
 
 TEST_F(count, ForkedChildIsFollowedToo) {
-    static auto *grandchild =
-        static_cast<std::atomic<pid_t> *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    static auto *grandchild = static_cast<std::atomic<pid_t> *>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     *grandchild = 0;
     followed_child holder(*watcher, [] {
         static hf_flexguard_t lock;
@@ -152,8 +152,8 @@ TEST_F(count, ForkedChildIsFollowedToo) {
 }
 
 TEST_F(count, ReturnsToZeroAfterThreadsExit) {
-    static std::atomic<bool> *now =
-        static_cast<std::atomic<bool> *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    static std::atomic<bool> *now = static_cast<std::atomic<bool> *>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     *now = false;
     followed_child process(*watcher, [] {
         stay_on_cpu(0);

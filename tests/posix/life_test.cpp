@@ -141,7 +141,8 @@ std::string library_of(void *address) {
     return address && dladdr(address, &info) ? info.dli_fname : "";
 }
 
-// Old programs ask for functions by old versions: those that mean the same are interposed, those that mean other things not.
+// Old programs ask for functions by old versions: those that mean the same are interposed, those that mean other things
+// not.
 TEST(symbol_version, OldAndNewOnesLeadToTheSameLibrary) {
     const char *preload = std::getenv("LD_PRELOAD");
     const char *expected = preload && std::strstr(preload, "holdfast") ? "libholdfast-preload.so" : "libc.so.6";

@@ -42,7 +42,8 @@ struct made_mutex {
     ~made_mutex() { EXPECT_EQ(pthread_mutex_destroy(&mutex), 0); }
 };
 
-template <class Body> void in_thread(Body body) {
+template <class Body>
+void in_thread(Body body) {
     std::thread(body).join();
 }
 
@@ -224,8 +225,8 @@ TEST(shared_mutex, ExcludesAcrossProcesses) {
         pthread_mutex_t mutex;
         long first, second;
     };
-    auto *page = static_cast<shared *>(
-        mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto *page =
+        static_cast<shared *>(mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(page, MAP_FAILED);
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
