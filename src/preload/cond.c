@@ -51,6 +51,6 @@ static int interposed_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     return hf_glibc()->cond_clockwait(cond, mutex, clock, at);
 }
 
-HF_EXPORT(interposed_wait, pthread_cond_wait, GLIBC_2 .3.2);
-HF_EXPORT(interposed_timedwait, pthread_cond_timedwait, GLIBC_2 .3.2);
-HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, GLIBC_2 .30, GLIBC_2 .34);
+HF_EXPORT(interposed_wait, pthread_cond_wait, "GLIBC_2.3.2");
+HF_EXPORT(interposed_timedwait, pthread_cond_timedwait, "GLIBC_2.3.2");
+HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, "GLIBC_2.30", "GLIBC_2.34");

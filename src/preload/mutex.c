@@ -147,8 +147,8 @@ static int interposed_unlock(pthread_mutex_t *posix) {
     return 0;
 }
 
-HF_EXPORT(interposed_lock, pthread_mutex_lock, GLIBC_2 .2.5);
-HF_EXPORT(interposed_unlock, pthread_mutex_unlock, GLIBC_2 .2.5);
-HF_EXPORT_TWICE(interposed_trylock, pthread_mutex_trylock, GLIBC_2 .2.5, GLIBC_2 .34);
-HF_EXPORT_TWICE(interposed_timedlock, pthread_mutex_timedlock, GLIBC_2 .2.5, GLIBC_2 .34);
-HF_EXPORT_TWICE(interposed_clocklock, pthread_mutex_clocklock, GLIBC_2 .30, GLIBC_2 .34);
+HF_EXPORT(interposed_lock, pthread_mutex_lock, "GLIBC_2.2.5");
+HF_EXPORT(interposed_unlock, pthread_mutex_unlock, "GLIBC_2.2.5");
+HF_EXPORT_TWICE(interposed_trylock, pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_timedlock, pthread_mutex_timedlock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_clocklock, pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34");

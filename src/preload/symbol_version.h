@@ -8,11 +8,11 @@
 // gcc may put a function elsewhere than the file's own assembly sees; the attribute knows where it is.
 #define HF_EXPORT(function, name, version)                                                                             \
     extern __typeof__(function) hf_export_##name                                                                       \
-        __attribute__((alias(#function), visibility("default"), symver(#name "@@" #version)))
+        __attribute__((alias(#function), visibility("default"), symver(#name "@@" version)))
 
 #define HF_EXPORT_TWICE(function, name, older, newer)                                                                  \
     extern __typeof__(function) hf_export_older_##name                                                                 \
-        __attribute__((alias(#function), visibility("default"), symver(#name "@" #older)));                            \
+        __attribute__((alias(#function), visibility("default"), symver(#name "@" older)));                             \
     HF_EXPORT(function, name, newer)
 
 #endif

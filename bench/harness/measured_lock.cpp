@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "harness/measured_lock.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <pthread.h>
+#include <stdexcept>
+
+#include "base/cpu.h"
+
+namespace holdfast::bench {
+namespace {
+
+pthread_mutex_t *as_mutex(void *lock) {
+    return static_cast<pthread_mutex_t *>(lock);
+}
+
+const hf_lock_kind glibc_kind = {
+    .name = "glibc",
+    .summary = "the platform's own mutex: pthread_mutex_t",
+    .bytes = sizeof(pthread_mutex_t), // zero bytes are PTHREAD_MUTEX_INITIALIZER
+    .lock = [](void *lock) { pthread_mutex_lock(as_mutex(lock)); },
+    .trylock = [](void *lock) { return pthread_mutex_trylock(as_mutex(lock)) == 0; },
+    .unlock = [](void *lock) { pthread_mutex_unlock(as_mutex(lock)); },
+    .clocklock = [](void *lock, clockid_t clock,
+                    const timespec *deadline) { return pthread_mutex_clocklock(as_mutex(lock), clock, deadline); },
+};
+
+} // namespace
+
+const hf_lock_kind &find_lock(const std::string &name) {
+    if (name == glibc_kind.name)
+        return glibc_kind;
+    if (const hf_lock_kind *kind = hf_lock_kind_find(name.c_str()))
+        return *kind;
+    std::string known = "glibc, default";
+    for (std::size_t i = 0; i < hf_lock_kind_count; i++)
+        known += std::string(", ") + hf_lock_kinds[i].name;
+    throw std::invalid_argument("there is no lock '" + name + "': use one of " + known);
+}
+
+lock_array::lock_array(const hf_lock_kind &kind, std::size_t count)
+    : stride_((kind.bytes + HF_CACHE_LINE_BYTES - 1) / HF_CACHE_LINE_BYTES * HF_CACHE_LINE_BYTES),
+      memory_(static_cast<std::byte *>(std::aligned_alloc(HF_CACHE_LINE_BYTES, stride_ * count))) {
+    if (!memory_)
+        throw std::bad_alloc();
+    std::memset(memory_.get(), 0, stride_ * count);
+}
+
+void lock_array::free_memory::operator()(std::byte *memory) const noexcept {
+    std::free(memory);
+}
+
+} // namespace holdfast::bench

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The locks that a workload can run with: all of lock_list.def, and "glibc". Every one is called through the same table
+// of function pointers, so that no lock has a call less than another.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "lock/lock_table.h"
+
+namespace holdfast::bench {
+
+// Throws std::invalid_argument with a sentence that lists the known names.
+const hf_lock_kind &find_lock(const std::string &name);
+
+// Free locks of one kind, each on cache lines of its own.
+class lock_array {
+public:
+    lock_array(const hf_lock_kind &kind, std::size_t count);
+
+    void *operator[](std::size_t index) const noexcept { return memory_.get() + index * stride_; }
+
+private:
+    struct free_memory {
+        void operator()(std::byte *memory) const noexcept;
+    };
+    std::size_t stride_;
+    std::unique_ptr<std::byte[], free_memory> memory_;
+};
+
+} // namespace holdfast::bench

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "harness/thread_team.hpp"
+
+#include <cstdlib>
+#include <exception>
+#include <latch>
+#include <memory>
+#include <pthread.h>
+#include <string>
+#include <sys/resource.h>
+#include <system_error>
+#include <time.h>
+
+namespace holdfast::bench {
+namespace {
+
+// Little, so that ten thousand threads fit; the workloads need no more.
+constexpr std::size_t stack_bytes = 256 * 1024;
+
+struct team {
+    team(unsigned threads, const thread_body &work) : body(work), ready(threads), phases(threads), results(threads) {}
+
+    const thread_body &body;
+    std::latch ready;
+    std::latch start{1};
+    team_phase phases;
+    std::vector<std::unique_ptr<thread_result>> results;
+};
+
+struct member {
+    team *of;
+    unsigned number;
+};
+
+void *run_member(void *argument) {
+    auto [team, number] = *static_cast<member *>(argument);
+    // Allocated by the thread that writes it, so that it comes from that thread's arena and NUMA node.
+    auto result = std::make_unique<thread_result>();
+    team->ready.count_down();
+    team->start.wait();
+    team->body(number, team->phases, *result);
+    team->results[number] = std::move(result);
+    return nullptr;
+}
+
+pthread_t start_thread(member &one, unsigned of) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    pthread_t thread;
+    int error = pthread_create(&thread, &attributes, run_member, &one);
+    pthread_attr_destroy(&attributes);
+    if (error)
+        throw std::system_error(error, std::generic_category(),
+                                "can't start thread " + std::to_string(one.number + 1) + " of " + std::to_string(of) +
+                                    " (use fewer threads, or raise the limit with 'ulimit -u')");
+    return thread;
+}
+
+double cpu_s() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    auto seconds = [](const timeval &time) {
+        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Sleeps to a point in time rather than for a time, so that being woken late by busy CPUs is not added twice.
+void sleep_until(std::uint64_t monotonic_ns) {
+    timespec until{};
+    until.tv_sec = static_cast<time_t>(monotonic_ns / 1'000'000'000u);
+    until.tv_nsec = static_cast<long>(monotonic_ns % 1'000'000'000u);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR)
+        continue;
+}
+
+} // namespace
+
+team_result run_team(unsigned threads, double seconds, const thread_body &body) {
+    // Not destroyed when a thread can't be started: those that were started wait in it until the process ends.
+    auto *all = new team(threads, body);
+    auto *members = new std::vector<member>(threads);
+    std::vector<pthread_t> ids(threads);
+    for (unsigned i = 0; i < threads; i++) {
+        (*members)[i] = {all, i};
+        ids[i] = start_thread((*members)[i], threads);
+    }
+
+    all->ready.wait();
+    all->start.count_down();
+    all->phases.wait_until_warm(seconds);
+    double cpu_before_s = cpu_s();
+    std::uint64_t started_ns = hf_monotonic_ns();
+    all->phases.set(phase::measuring);
+    sleep_until(started_ns + static_cast<std::uint64_t>(seconds * 1e9));
+    std::uint64_t stopped_ns = hf_monotonic_ns();
+    all->phases.set(phase::stopped);
+    for (pthread_t id : ids)
+        pthread_join(id, nullptr);
+
+    team_result result;
+    result.elapsed_s = 1e-9 * static_cast<double>(stopped_ns - started_ns);
+    result.cpu_s = cpu_s() - cpu_before_s;
+    for (const auto &one : all->results)
+        result.threads.push_back(*one);
+    delete members;
+    delete all;
+    return result;
+}
+
+} // namespace holdfast::bench

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Threads that begin together, repeat one operation until they are told to stop, and time each from the request of the
+// lock to its release. They are not pinned: where they run is the scheduler's choice, as in the programs we care for.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <semaphore>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "harness/histogram.hpp"
+
+namespace holdfast::bench {
+
+struct thread_result {
+    std::uint64_t operations = 0; // that ended within the measurement
+    histogram wait_ticks;         // from request to release, the operation that the stop found under way included
+};
+
+struct team_result {
+    double elapsed_s = 0; // of the measurement
+    double cpu_s = 0; // user and system time of the process, from the measurement's beginning to the last thread's end
+    std::vector<thread_result> threads;
+};
+
+//               every thread has done an operation                    time is over
+//     WARMING_UP ---------------------------------> MEASURING ---------------------> STOPPED
+//
+// Set by the team, polled by its threads. Without the first phase a short measurement would show how threads start: a
+// lock works well as long as most of its threads have not come yet.
+enum class phase : std::uint32_t { warming_up, measuring, stopped };
+
+class team_phase {
+public:
+    phase now() const noexcept { return now_.load(std::memory_order_relaxed); }
+    void set(phase next) noexcept { now_.store(next, std::memory_order_relaxed); }
+
+    // Each thread says once that it has done an operation; the last one lets wait_until_warm() return.
+    void first_operation_done() noexcept {
+        if (cold_.fetch_sub(1, std::memory_order_relaxed) == 1)
+            all_warm_.release();
+    }
+    void wait_until_warm(double seconds_max) {
+        [[maybe_unused]] bool in_time = all_warm_.try_acquire_for(std::chrono::duration<double>(seconds_max));
+    }
+
+    explicit team_phase(unsigned threads) : cold_(threads) {}
+
+private:
+    // Polled by all in every turn: nothing that is written meanwhile may share its line.
+    alignas(HF_CACHE_LINE_BYTES) std::atomic<phase> now_ = phase::warming_up;
+    alignas(HF_CACHE_LINE_BYTES) std::atomic<unsigned> cold_;
+    std::binary_semaphore all_warm_{0};
+};
+
+using thread_body = std::function<void(unsigned thread, team_phase &phase, thread_result &result)>;
+
+// Runs `body` in that many threads: a warm-up that ends when every thread has done an operation, or after `seconds`;
+// then a measurement of `seconds`. Returns once all threads have ended; one that waits for a lock when the stop comes
+// ends after it got it. Throws std::system_error when a thread can't be started.
+team_result run_team(unsigned threads, double seconds, const thread_body &body);
+
+// One thread's loop. A Worker has prepare(now), outside the measured time; operate(), which takes a lock, works and
+// gives the lock back; and rest(released), the pause after it.
+template <class Worker>
+void repeat_until_stopped(team_phase &team, Worker &worker, thread_result &result) {
+    bool warm = false;
+    std::uint64_t released = hf_ticks();
+    for (;;) {
+        worker.prepare(released);
+        std::uint64_t requested = hf_ticks();
+        worker.operate();
+        released = hf_ticks();
+        phase now = team.now();
+        if (now != phase::warming_up) [[likely]] {
+            // Counters of two CPUs may differ a little.
+            result.wait_ticks.add(released > requested ? released - requested : 0);
+            if (now == phase::stopped)
+                break;
+            result.operations++;
+        } else if (!warm) {
+            team.first_operation_done();
+            warm = true;
+        }
+        worker.rest(released);
+    }
+}
+
+} // namespace holdfast::bench

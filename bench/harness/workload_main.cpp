@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "harness/workload_main.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "base/clock.h"
+#include "cli/number_range.hpp"
+#include "cli/result_record.hpp"
+#include "cli/statistics.hpp"
+#include "cli/workload.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+cli::result_record make_record(const std::string &workload, const std::string &lock, const team_result &result) {
+    cli::result_record record;
+    record.workload = workload;
+    record.lock = lock;
+    record.threads = static_cast<unsigned>(result.threads.size());
+    record.cpu_s = result.cpu_s;
+
+    histogram wait_ticks;
+    std::vector<double> operations;
+    double sum = 0;
+    for (const auto &thread : result.threads) {
+        wait_ticks.merge(thread.wait_ticks);
+        operations.push_back(static_cast<double>(thread.operations));
+        sum += operations.back();
+    }
+    record.ops_per_s = sum / result.elapsed_s;
+    record.fairness_factor = cli::fairness_factor(operations);
+    record.jain_ops = cli::jain_index(operations);
+    if (wait_ticks.count() > 0) {
+        double tick_ns = hf_tick_ns();
+        record.wait_mean_ns = wait_ticks.mean() * tick_ns;
+        record.wait_p99_ns = static_cast<double>(wait_ticks.quantile(0.99)) * tick_ns;
+        record.wait_p999_ns = static_cast<double>(wait_ticks.quantile(0.999)) * tick_ns;
+        record.wait_max_ns = static_cast<double>(wait_ticks.max()) * tick_ns;
+    }
+    return record;
+}
+
+} // namespace
+
+int workload_main(int argc, char **argv, const std::string &name,
+                  const std::function<team_result(const workload_options &)> &run) {
+    const cli::workload *workload = cli::find_workload(name);
+    CLI::App app{workload ? workload->summary : "", name};
+    app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of threads.");
+    std::string lock = "default";
+    workload_options options{nullptr, 1, 0.5};
+    app.add_option("--lock", lock, "glibc, default, or a lock of Holdfast's")->capture_default_str();
+    app.add_option("--threads", options.threads, "Number of threads")
+        ->check(cli::from_to(1u, cli::threads_max))
+        ->capture_default_str();
+    app.add_option("--seconds", options.seconds, "How long to measure")
+        ->check(cli::from_to(cli::seconds_min, cli::seconds_max))
+        ->capture_default_str();
+    try {
+        app.parse(argc, argv);
+        options.lock = &find_lock(lock);
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0)
+            return app.exit(error);
+        fmt::print(stderr, "{}: {}\n", name, error.what());
+        return exit_usage;
+    } catch (const std::invalid_argument &error) {
+        fmt::print(stderr, "{}: {}\n", name, error.what());
+        return exit_usage;
+    }
+
+    try {
+        hf_tick_ns(); // calibrates, before there are threads that would disturb it
+        cli::json record = make_record(name, lock, run(options));
+        fmt::print("{}\n", record.dump());
+        return 0;
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "{}: {}\n", name, error.what());
+        return exit_failed;
+    }
+}
+
+} // namespace holdfast::bench
