@@ -84,7 +84,8 @@ def test_signals_are_passed_on(start_holdfast, tmp_path, number):
 
 def test_ctrl_c_reaches_the_program_once(on_terminal):
     output, status = on_terminal("run", "--", "sh", "-c",
-                                 "n=0; trap 'n=$((n+1))' INT; for i in 1 2 3 4 5 6 7 8; do sleep 0.25; done; echo got $n",
+                                 "n=0; trap 'n=$((n+1))' INT; "
+                                 "for i in 1 2 3 4 5 6 7 8; do sleep 0.25; done; echo got $n",
                                  interrupt_after=1)
     assert "got 1" in output
     assert status == 0
@@ -135,7 +136,8 @@ def test_stats_count_what_the_program_did(holdfast):
 
 def test_stats_come_also_of_a_program_that_is_killed(holdfast):
     result = holdfast("run", "--stats", "--", "/usr/bin/python3", "-c",
-                      "import threading as t, os, time\na=[t.Thread(target=time.sleep, args=(0.1,)) for _ in range(9)]\n"
+                      "import threading as t, os, time\n"
+                      "a=[t.Thread(target=time.sleep, args=(0.1,)) for _ in range(9)]\n"
                       "[i.start() for i in a]\n[i.join() for i in a]\nos.kill(os.getpid(), 9)")
     assert result.returncode == 137
     assert stats_of(result)["acquisitions"] > 10
@@ -143,9 +145,11 @@ def test_stats_come_also_of_a_program_that_is_killed(holdfast):
 
 def test_stats_include_forked_children(holdfast):
     program = ("import threading as t, os\n"
-               "def work():\n a=[t.Thread(target=lambda: None) for _ in range(200)]\n [i.start() for i in a]\n [i.join() for i in a]\n"
+               "def work():\n a=[t.Thread(target=lambda: None) for _ in range(200)]\n"
+               " [i.start() for i in a]\n [i.join() for i in a]\n"
                "pid=os.fork()\nif pid==0:\n work()\n os._exit(0)\nos.waitpid(pid,0)\n")
-    alone = stats_of(holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", program.replace(" work()\n os._exit", " os._exit")))
+    idle = program.replace(" work()\n os._exit", " os._exit")
+    alone = stats_of(holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", idle))
     both = stats_of(holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", program))
     assert both["acquisitions"] > alone["acquisitions"] + 200
 
@@ -167,8 +171,8 @@ def test_under_sudo_the_program_runs_as_who_called_it(installed_for_all):
                             env=environment, capture_output=True, text=True, check=False)
     assert result.stdout == f"{NOBODY}\n{NOBODY}\n{NOBODY}\nnobody\n"
     assert "monitor: on" in result.stderr, "and is informed by the monitor that root loaded"
-    result = subprocess.run([installed_for_all, "run", "--as-root", "--", "id", "-u"], env=environment, capture_output=True,
-                            text=True, check=False)
+    result = subprocess.run([installed_for_all, "run", "--as-root", "--", "id", "-u"], env=environment,
+                            capture_output=True, text=True, check=False)
     assert result.stdout == "0\n"
 
 
