@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/descriptor_passing.h"
 #include "hint/hint.h"
 #include "thread/thread_record.h"
 
@@ -44,54 +45,24 @@ static int connect_to(const char *name) {
     return -1;
 }
 
-union descriptor_message {
-    char bytes[CMSG_SPACE(sizeof(int))];
-    struct cmsghdr align;
-};
-
 static bool send_request(int fd, int counters_fd) {
     struct hf_registration_request request = {
         .version = HF_REGISTRATION_VERSION,
         .flags = counters_fd >= 0 ? HF_REGISTRATION_HAS_COUNTERS : 0,
         .tls_offset = hf_thread_record_tls_offset(),
     };
-    struct iovec data = {.iov_base = &request, .iov_len = sizeof(request)};
-    union descriptor_message control = {0};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-    if (counters_fd >= 0) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof(control.bytes);
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(header), &counters_fd, sizeof(int));
-    }
-    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(request);
+    return hf_send_message(fd, &request, sizeof(request), counters_fd);
 }
 
 // The page's descriptor, or -1 when the reply brings none.
 static int receive_page(int fd) {
     struct hf_registration_reply reply = {0};
-    struct iovec data = {.iov_base = &reply, .iov_len = sizeof(reply)};
-    union descriptor_message control = {0};
-    struct msghdr message = {
-        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)};
-    ssize_t received;
-    do
-        received = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-    while (received < 0 && errno == EINTR);
-    if (received < 0)
-        return -1;
-    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
-        header->cmsg_len != CMSG_LEN(sizeof(int)))
-        return -1;
     int page_fd;
-    memcpy(&page_fd, CMSG_DATA(header), sizeof(int));
-    if (received == (ssize_t)sizeof(reply) && reply.version == HF_REGISTRATION_VERSION && reply.status == HF_REGISTERED)
+    if (hf_receive_message(fd, &reply, sizeof(reply), &page_fd) && reply.version == HF_REGISTRATION_VERSION &&
+        reply.status == HF_REGISTERED)
         return page_fd;
-    close(page_fd);
+    if (page_fd >= 0)
+        close(page_fd);
     return -1;
 }
 

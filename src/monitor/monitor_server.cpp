@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor_passing.h"
 #include "hint/registration.h"
 #include "thread/thread_record.h"
 
@@ -118,50 +119,16 @@ struct request_with_descriptor {
 
 request_with_descriptor receive_request(int connection) {
     request_with_descriptor result;
-    iovec data = {.iov_base = &result.request, .iov_len = sizeof(result.request)};
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        cmsghdr align;
-    } control{};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes;
-    message.msg_controllen = sizeof(control.bytes);
-    ssize_t received = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
-    for (cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
-        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-            header->cmsg_len == CMSG_LEN(sizeof(int))) {
-            int fd;
-            std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-            result.counters = descriptor(fd);
-        }
-    }
-    result.complete = received == static_cast<ssize_t>(sizeof(result.request)) && !(message.msg_flags & MSG_TRUNC) &&
+    int counters = -1;
+    result.complete = hf_receive_message(connection, &result.request, sizeof(result.request), &counters) &&
                       result.request.version == HF_REGISTRATION_VERSION;
+    result.counters = descriptor(counters);
     return result;
 }
 
 void send_reply(int connection, hf_registration_status status, int page_fd) {
     hf_registration_reply reply = {.version = HF_REGISTRATION_VERSION, .status = static_cast<std::uint32_t>(status)};
-    iovec data = {.iov_base = &reply, .iov_len = sizeof(reply)};
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        cmsghdr align;
-    } control{};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    if (status == HF_REGISTERED) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof(control.bytes);
-        cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(header), &page_fd, sizeof(int));
-    }
-    sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    hf_send_message(connection, &reply, sizeof(reply), page_fd); // who has gone meanwhile needs no answer
 }
 
 // The peer as a descriptor, which can't come to mean another process as a number can.
@@ -208,6 +175,7 @@ struct monitor_server::serving {
         // A peer that connects and says nothing must not keep the others waiting.
         timeval patience = {.tv_sec = 1, .tv_usec = 0};
         setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+        setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
         auto [request, counters, complete] = receive_request(connection);
         if (!complete)
             return send_reply(connection, HF_REGISTRATION_REFUSED, -1);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "base/descriptor_passing.h"
 #include "hint/hint.h"
 #include "monitor/followed_child.hpp"
 
@@ -69,37 +70,12 @@ TEST_F(monitor_page, TellsWhenItsMonitorWasKilled) {
     if (victim == 0) {
         monitor doomed;
         char byte = 0;
-        iovec data = {.iov_base = &byte, .iov_len = 1};
-        union {
-            char bytes[CMSG_SPACE(sizeof(int))];
-            cmsghdr align;
-        } control{};
-        msghdr message{};
-        message.msg_iov = &data;
-        message.msg_iovlen = 1;
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof(control.bytes);
-        cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        *reinterpret_cast<int *>(CMSG_DATA(header)) = doomed.page_fd();
-        sendmsg(pair[1], &message, 0);
+        hf_send_message(pair[1], &byte, 1, doomed.page_fd());
         busy_forever();
     }
     char byte;
-    iovec data = {.iov_base = &byte, .iov_len = 1};
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        cmsghdr align;
-    } control{};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes;
-    message.msg_controllen = sizeof(control.bytes);
-    ASSERT_EQ(recvmsg(pair[0], &message, 0), 1);
-    int page_fd = *reinterpret_cast<int *>(CMSG_DATA(CMSG_FIRSTHDR(&message)));
+    int page_fd;
+    ASSERT_TRUE(hf_receive_message(pair[0], &byte, 1, &page_fd));
     ASSERT_TRUE(hf_hint_listen(page_fd));
     EXPECT_TRUE(hf_hint_is_fresh());
     EXPECT_TRUE(hf_hint_has_monitor());

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "base/descriptor_passing.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+union control_message {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+};
+
+bool hf_send_message(int socket, const void *data, size_t bytes, int descriptor) {
+    struct iovec payload = {.iov_base = (void *)data, .iov_len = bytes};
+    union control_message control = {0};
+    struct msghdr message = {.msg_iov = &payload, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)bytes;
+}
+
+bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor) {
+    struct iovec payload = {.iov_base = data, .iov_len = bytes};
+    union control_message control = {0};
+    struct msghdr message = {
+        .msg_iov = &payload, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)};
+    *descriptor = -1;
+    ssize_t received;
+    do
+        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (received < 0 && errno == EINTR);
+    if (received < 0)
+        return false;
+    // The buffer holds one descriptor; the kernel drops what more was sent.
+    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(descriptor, CMSG_DATA(header), sizeof(int));
+    if (received == (ssize_t)bytes && !(message.msg_flags & MSG_TRUNC))
+        return true;
+    errno = EPROTO;
+    return false;
+}
