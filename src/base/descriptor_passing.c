@@ -33,8 +33,9 @@ bool hf_send_message(int socket, const void *data, size_t bytes, int descriptor)
 bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor) {
     struct iovec payload = {.iov_base = data, .iov_len = bytes};
     union control_message control = {0};
+    // Room for one descriptor and not a byte more: the kernel closes what does not fit.
     struct msghdr message = {
-        .msg_iov = &payload, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)};
+        .msg_iov = &payload, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = CMSG_LEN(sizeof(int))};
     *descriptor = -1;
     ssize_t received;
     do
@@ -42,7 +43,6 @@ bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor) {
     while (received < 0 && errno == EINTR);
     if (received < 0)
         return false;
-    // The buffer holds one descriptor; the kernel drops what more was sent.
     const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int)))

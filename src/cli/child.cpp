@@ -56,7 +56,8 @@ void forward_signals() {
     }
 }
 
-// Waits for the program's end. A program that is stopped stops us too, so that the shell that waits for us can tell.
+// Waits for the program's end. A program that its terminal stops stops us too, so that the shell that waits for us can
+// tell.
 int wait_for(pid_t pid) {
     int status = 0;
     for (;;) {
@@ -65,9 +66,11 @@ int wait_for(pid_t pid) {
                 continue;
             throw failure(fmt::format("the program can't be waited for: {}", std::strerror(errno)));
         }
-        if (WIFSTOPPED(status))
+        // Not SIGSTOP: who sends that to the program continues the program, and would leave us behind.
+        bool by_terminal = WIFSTOPPED(status) && WSTOPSIG(status) != SIGSTOP;
+        if (by_terminal)
             raise(SIGSTOP);
-        else
+        if (!WIFSTOPPED(status))
             return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
 }
@@ -80,8 +83,14 @@ int run_child(const std::vector<std::string> &arguments, const environment &vari
     sigset_t everything, before;
     sigfillset(&everything);
     sigprocmask(SIG_SETMASK, &everything, &before);
+    // Where children are ignored the kernel keeps no exit status for us.
+    bool ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
     try {
-        forward_to = start({.arguments = arguments, .variables = variables, .user = user, .signals = &before});
+        forward_to = start({.arguments = arguments,
+                            .variables = variables,
+                            .user = user,
+                            .signals = &before,
+                            .ignores_sigchld = ignored_children});
     } catch (...) {
         sigprocmask(SIG_SETMASK, &before, nullptr);
         throw;

@@ -13,7 +13,8 @@
 namespace holdfast::cli {
 
 // Runs the program until it ends and returns the status to exit with: its own, or 128 + the signal that ended it.
-// Signals that others send to holdfast meanwhile are passed on to it; when it is stopped, so is holdfast.
+// Signals that others send to holdfast meanwhile are passed on to it; when its terminal stops it, holdfast stops
+// too.
 // Throws failure, with status 127 when there is no such program and 126 when it can't be executed.
 int run_child(const std::vector<std::string> &arguments, const environment &variables,
               const std::optional<invoker> &user);

@@ -57,6 +57,8 @@ bool take_rights_of(const invoker &user) {
 
 // Between fork and exec in a process that may have other threads: async-signal-safe calls only. Returns when it failed.
 void become(const launch &what, char *const *arguments, char *const *variables, pid_t parent) {
+    if (what.ignores_sigchld)
+        signal(SIGCHLD, SIG_IGN);
     if (what.signals)
         sigprocmask(SIG_SETMASK, what.signals, nullptr);
     for (int fd = 0; fd < 3; fd++) {

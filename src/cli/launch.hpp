@@ -21,6 +21,7 @@ struct launch {
     std::array<int, 3> standard{0, 1, 2};
     bool captive = false;              // heads a process group of its own, and is killed when the calling thread ends
     const sigset_t *signals = nullptr; // the ones that are blocked; as in the calling thread without
+    bool ignores_sigchld = false;      // as ours did before we had to wait for it
 };
 
 // Starts it, and returns once it runs. Throws failure, with status 127 when there is no such program and 126 when it

@@ -2,23 +2,39 @@
 #include "cli/session.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <system_error>
+#include <optional>
+#include <sstream>
+#include <unistd.h>
 
 #include "cli/exit_status.hpp"
 #include "cli/install.hpp"
+#include "cli/invoker.hpp"
 #include "hint/registration.h"
 #include "lock/lock_table.h"
 
 namespace holdfast::cli {
 namespace {
 
+// What is preloaded as it is, but for our library, which an outer holdfast may have put there.
+std::string preloaded_by_others(const std::string &library) {
+    const char *before = std::getenv("LD_PRELOAD");
+    std::istringstream entries(before ? before : "");
+    std::string others, entry;
+    while (std::getline(entries, entry, ':')) {
+        if (!entry.empty() && entry != library)
+            others += (others.empty() ? "" : ":") + entry;
+    }
+    return others;
+}
+
 // Ours goes first, so that it is found before whatever the user preloads; both work.
 std::string preload_with(const std::string &library) {
-    const char *before = std::getenv("LD_PRELOAD");
-    return before && *before ? library + ":" + before : library;
+    std::string others = preloaded_by_others(library);
+    return others.empty() ? library : library + ":" + others;
 }
 
 } // namespace
@@ -29,7 +45,8 @@ session::session() {
     } catch (const monitor_unavailable &unavailable) {
         why_no_monitor_ = unavailable.what();
     }
-    server_ = std::make_unique<monitor_server>(monitor_.get());
+    std::optional<invoker> user = invoker_before_sudo();
+    server_ = std::make_unique<monitor_server>(monitor_.get(), user ? user->uid : getuid());
 }
 
 environment session::native_environment() const {
@@ -37,10 +54,14 @@ environment session::native_environment() const {
 }
 
 environment session::preload_environment(const std::string &lock, bool stats) const {
-    if (lock == "glibc")
-        return {};
+    std::string library = preload_library().string();
+    if (lock == "glibc") {
+        const char *preloaded = std::getenv("LD_PRELOAD");
+        bool inside_another = preloaded && std::strstr(preloaded, library.c_str());
+        return inside_another ? environment{{"LD_PRELOAD", preloaded_by_others(library)}} : environment{};
+    }
     environment variables = native_environment();
-    variables.emplace_back("LD_PRELOAD", preload_with(preload_library().string()));
+    variables.emplace_back("LD_PRELOAD", preload_with(library));
     variables.emplace_back("HOLDFAST_LOCK", lock);
     if (stats)
         variables.emplace_back(HF_STATS_VARIABLE, "1");

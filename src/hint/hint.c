@@ -32,16 +32,36 @@ unsigned hf_current_cpu(void) {
     return cpu < 0 ? 0 : (unsigned)cpu;
 }
 
+// A page whose heart was late: its monitor may be dead, or the machine stood still for a while.
+static const struct hf_hint_page *doubted;
+
+static bool beats(const struct hf_hint_page *page) {
+    // The beat first: a clock read before it could be behind it by any time.
+    uint64_t beat_ns = hf_load_acquire(&page->heartbeat_ns);
+    return hf_monotonic_ns() < beat_ns + HF_HEARTBEAT_STALE_NS;
+}
+
 bool hf_hint_is_fresh(void) {
     const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
-    if (hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE) {
-        uint64_t beat_ns = hf_load_relaxed(&page->heartbeat_ns);
-        uint64_t now_ns = hf_monotonic_ns();
-        if (now_ns < beat_ns + HF_HEARTBEAT_STALE_NS)
-            return true;
-    }
+    bool alive = hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE;
+    if (alive && beats(page))
+        return true;
+    if (alive)
+        hf_store_relaxed(&doubted, page);
     hf_hint_listen_to(NULL);
     return false;
+}
+
+void hf_hint_look_again(void) {
+    const struct hf_hint_page *page = hf_load_relaxed(&doubted);
+    if (HF_LIKELY(page == NULL))
+        return;
+    bool alive = hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE;
+    if (alive && !beats(page))
+        return;
+    hf_store_relaxed(&doubted, NULL);
+    if (alive)
+        hf_hint_listen_to(page);
 }
 
 bool hf_hint_listen(int page_fd) {

@@ -89,6 +89,7 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, struct hf_thread_reco
             break;
         held = HF_WORD_HELD_WITH_SLEEPERS; // I2
         hf_count(self, blocked);
+        hf_hint_look_again();
         if (hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline) == ETIMEDOUT)
             return ETIMEDOUT;
     }

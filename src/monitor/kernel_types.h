@@ -61,6 +61,7 @@ struct thread_struct {
 struct bpf_local_storage;
 
 struct task_struct {
+    unsigned int flags;
     struct task_struct *group_leader;
     struct bpf_local_storage *bpf_storage;
     struct sched_entity se;

@@ -58,16 +58,20 @@ public:
 
     explicit counters_view(int fd) {
         struct stat status {};
-        // A file that is shorter, or can shrink, would fault while it is read.
-        if (fstat(fd, &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes ||
-            fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+        // A file that is shorter, or can shrink, would fault while it is read. Sealing first: it fails for all but memory,
+        // and a file system of the sender's is not asked anything.
+        if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0 || fstat(fd, &status) != 0 ||
+            static_cast<std::size_t>(status.st_size) != bytes)
             return;
         void *memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
         if (memory != MAP_FAILED)
             memory_ = static_cast<const char *>(memory);
     }
     counters_view(counters_view &&other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
-    counters_view &operator=(counters_view &&) = delete;
+    counters_view &operator=(counters_view &&other) noexcept {
+        std::swap(memory_, other.memory_);
+        return *this;
+    }
     ~counters_view() {
         if (memory_)
             munmap(const_cast<char *>(memory_), bytes);
@@ -131,18 +135,37 @@ void send_reply(int connection, hf_registration_status status, int page_fd) {
     hf_send_message(connection, &reply, sizeof(reply), page_fd); // who has gone meanwhile needs no answer
 }
 
-// The peer as a descriptor, which can't come to mean another process as a number can.
-descriptor peer_of(int connection) {
+// Who is at the other end, as the kernel says. The descriptor can't come to mean another process as a number can.
+struct peer {
+    uid_t uid = static_cast<uid_t>(-1);
+    descriptor process;
+};
+
+peer peer_of(int connection) {
+    peer found;
+    ucred credentials{};
+    socklen_t length = sizeof(credentials);
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 || credentials.pid <= 0)
+        return found;
+    found.uid = credentials.uid;
     int fd = -1;
-    socklen_t length = sizeof(fd);
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &fd, &length) == 0)
-        return descriptor(fd);
-    ucred peer{};
-    length = sizeof(peer);
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.pid <= 0)
-        return descriptor();
-    return descriptor(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
+    length = sizeof(fd);
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &fd, &length) != 0)
+        fd = static_cast<int>(syscall(SYS_pidfd_open, credentials.pid, 0));
+    found.process = descriptor(fd);
+    return found;
 }
+
+// The counters of a process that may still be running.
+struct counted_process {
+    counters_view counters;
+    descriptor process;
+
+    bool has_ended() const {
+        pollfd ended = {.fd = process.get(), .events = POLLIN, .revents = 0};
+        return poll(&ended, 1, 0) > 0;
+    }
+};
 
 } // namespace
 
@@ -152,8 +175,10 @@ struct monitor_server::serving {
     descriptor listener;
     descriptor stop;
     std::atomic<unsigned> registered{0};
-    mutable std::mutex views_mutex;
-    std::vector<counters_view> views;
+    uid_t program_uid;
+    mutable std::mutex counting;
+    std::vector<counted_process> counted;
+    lock_counters of_ended_processes;
     std::thread thread;
 
     void serve() {
@@ -168,6 +193,8 @@ struct monitor_server::serving {
             descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
             if (connection)
                 answer(connection.get());
+            else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+                usleep(10 * 1000); // until somebody closes something
         }
     }
 
@@ -176,25 +203,39 @@ struct monitor_server::serving {
         timeval patience = {.tv_sec = 1, .tv_usec = 0};
         setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+        peer who = peer_of(connection);
+        if (!who.process || (who.uid != program_uid && who.uid != 0))
+            return send_reply(connection, HF_REGISTRATION_REFUSED, -1);
         auto [request, counters, complete] = receive_request(connection);
         if (!complete)
             return send_reply(connection, HF_REGISTRATION_REFUSED, -1);
-        if (counters) {
-            std::lock_guard guard(views_mutex);
-            views.emplace_back(counters.get());
-        }
+        bool followed = kernel_monitor && kernel_monitor->follow(who.process.get(), request.tls_offset) == 0;
+        if (counters)
+            count(counters_view(counters.get()), std::move(who.process));
         if (!kernel_monitor)
             return send_reply(connection, HF_REGISTRATION_NO_MONITOR, -1);
-        descriptor peer = peer_of(connection);
-        if (!peer || kernel_monitor->follow(peer.get(), request.tls_offset) != 0)
+        if (!followed)
             return send_reply(connection, HF_REGISTRATION_REFUSED, -1);
         registered++;
         send_reply(connection, HF_REGISTERED, kernel_monitor->page_fd());
     }
+
+    // Processes that have ended are added up now: a build may start more of them than there is room for mappings.
+    void count(counters_view counters, descriptor process) {
+        std::lock_guard guard(counting);
+        std::erase_if(counted, [this](const counted_process &each) {
+            bool ended = each.has_ended();
+            if (ended)
+                each.counters.add_to(of_ended_processes);
+            return ended;
+        });
+        counted.push_back({.counters = std::move(counters), .process = std::move(process)});
+    }
 };
 
-monitor_server::monitor_server(monitor *kernel_monitor) : serving_(std::make_unique<serving>()) {
+monitor_server::monitor_server(monitor *kernel_monitor, uid_t program_uid) : serving_(std::make_unique<serving>()) {
     serving_->kernel_monitor = kernel_monitor;
+    serving_->program_uid = program_uid;
     serving_->socket_name = new_socket_name();
     serving_->listener = descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     serving_->stop = descriptor(eventfd(0, EFD_CLOEXEC));
@@ -224,10 +265,10 @@ const std::string &monitor_server::socket_name() const {
 }
 
 lock_counters monitor_server::counters() const {
-    lock_counters sum;
-    std::lock_guard guard(serving_->views_mutex);
-    for (const auto &view : serving_->views)
-        view.add_to(sum);
+    std::lock_guard guard(serving_->counting);
+    lock_counters sum = serving_->of_ended_processes;
+    for (const auto &process : serving_->counted)
+        process.counters.add_to(sum);
     return sum;
 }
 

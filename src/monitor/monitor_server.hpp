@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unistd.h>
 
 #include "monitor/monitor.hpp"
 
@@ -22,8 +23,9 @@ struct lock_counters {
 
 class monitor_server {
 public:
-    // `kernel_monitor` (nullptr: none) must outlive the server. Throws std::system_error when there can be no socket.
-    explicit monitor_server(monitor *kernel_monitor);
+    // `kernel_monitor` (nullptr: none) must outlive the server. Answers processes of that user and of root; others are
+    // refused. Throws std::system_error when there can be no socket.
+    explicit monitor_server(monitor *kernel_monitor, uid_t program_uid = getuid());
     ~monitor_server();
     monitor_server(const monitor_server &) = delete;
     monitor_server &operator=(const monitor_server &) = delete;

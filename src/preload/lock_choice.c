@@ -9,6 +9,7 @@
 
 #include "park/deadline.h"
 #include "park/word_lock.h"
+#include "preload/glibc.h"
 
 struct hf_lock_choice hf_lock_choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
 
@@ -111,6 +112,8 @@ static void do_without_gates_in_child(void) {
 }
 
 __attribute__((constructor)) static void choose(void) {
+    // Now, since looking symbols up later could wait for a dlopen whose constructors wait for us.
+    hf_glibc();
     const char *name = secure_getenv(HF_LOCK_VARIABLE);
     const struct hf_lock_kind *kind = name ? hf_lock_kind_find(name) : NULL;
     if (name && !kind)

@@ -124,8 +124,14 @@ static void start_over_in_child(void) {
     move_to_new_slab();
 }
 
+// In the child, handlers that were registered before ours run before start_over_in_child. If they lock, they must not need
+// the pool, which some other thread may have held: so the forking thread gets its record now.
+static void have_record_before_fork(void) {
+    hf_self();
+}
+
 __attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, start_over_in_child);
+    pthread_atfork(have_record_before_fork, NULL, start_over_in_child);
 }
 
 struct hf_thread_record *hf_thread_record_acquire(void) {
@@ -170,8 +176,11 @@ int hf_thread_counters_share(void) {
         errno = why;
         return -1;
     }
+    sigset_t saved; // a constructor that ran before ours may have started threads
+    pool_lock(&saved);
     pool.shared_counters = memory;
     pool.shared_slabs = HF_SHARED_SLABS;
     move_to_new_slab();
+    pool_unlock(&saved);
     return fd;
 }

@@ -42,6 +42,33 @@ TEST_F(descriptor_passing, BringsADescriptorThatExecCloses) {
         close(fd);
 }
 
+TEST_F(descriptor_passing, LeavesNoDescriptorBehindWhenTooManyAreSent) {
+    char byte = 0;
+    iovec payload = {.iov_base = &byte, .iov_len = 1};
+    union {
+        char bytes[CMSG_SPACE(8 * sizeof(int))];
+        cmsghdr align;
+    } control{};
+    msghdr message{};
+    message.msg_iov = &payload;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof(control.bytes);
+    cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(8 * sizeof(int)); // eight times standard input, which is 0
+    int lowest_free = dup(0);
+    close(lowest_free);
+    ASSERT_EQ(sendmsg(pair[0], &message, 0), 1);
+    int descriptor = -1;
+    EXPECT_TRUE(hf_receive_message(pair[1], &byte, 1, &descriptor));
+    close(descriptor);
+    int lowest_free_now = dup(0);
+    close(lowest_free_now);
+    EXPECT_EQ(lowest_free_now, lowest_free);
+}
+
 TEST_F(descriptor_passing, RefusesAnotherLengthAndAnEnd) {
     char bytes[8] = {};
     int descriptor = 0;

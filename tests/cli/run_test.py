@@ -96,20 +96,38 @@ def test_program_has_the_terminal(on_terminal):
     assert "terminal" in output and status == 0
 
 
-def test_a_stopped_program_stops_holdfast(start_holdfast, tmp_path):
+def test_a_program_that_is_stopped_and_continued_by_its_pid_ends_as_ever(start_holdfast, tmp_path):
     note = tmp_path / "pid"
     process = start_holdfast("run", "--", "sh", "-c", f"echo $$ > {note}; while :; do sleep 0.05; done")
     child = int(wait_until(lambda: note.exists() and note.read_text().strip()))
 
-    def state():
-        return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+    def state(pid):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
     os.kill(child, signal.SIGSTOP)
-    wait_until(lambda: state() == "T")
-    process.send_signal(signal.SIGCONT)
-    wait_until(lambda: state() != "T")
+    wait_until(lambda: state(child) == "T")
+    os.kill(child, signal.SIGCONT)
+    wait_until(lambda: state(child) != "T")
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=10) == 128 + signal.SIGTERM
+
+
+def test_ctrl_z_stops_both_and_fg_continues_both():
+    script = (f"set -m; {COMMAND} run -- sh -c 'sleep 0.3; kill -TSTP $$; echo continued; exit 5'; "
+              "echo stopped $?; fg >/dev/null; echo ended $?")
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30, check=False,
+                            start_new_session=False)
+    assert result.stdout.split("\n")[:3] == [f"stopped {128 + signal.SIGSTOP}", "continued", "ended 5"]
+
+
+def test_exit_status_arrives_where_children_are_ignored():
+    result = subprocess.run(["sh", "-c", f"trap '' CHLD; exec {COMMAND} run -- sh -c 'exit 9'"], check=False)
+    assert result.returncode == 9
+
+
+def test_glibc_inside_another_run_means_glibc(holdfast):
+    result = holdfast("run", "--", COMMAND, "run", "--lock", "glibc", "--", "cat", "/proc/self/maps")
+    assert result.returncode == 0 and "libholdfast-preload.so" not in result.stdout
 
 
 def test_the_program_survives_the_death_of_holdfast(start_holdfast, tmp_path):

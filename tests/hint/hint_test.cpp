@@ -69,6 +69,23 @@ TEST_F(hint, AStaleHeartMeansThatNobodyIsThere) {
     EXPECT_FALSE(hf_spinning_pays()) << "it is not listened to any more";
 }
 
+TEST_F(hint, AHeartThatWasLateIsListenedToAgain) {
+    hf_hint_listen_to(page_.get());
+    page_->heartbeat_ns = hf_monotonic_ns() - HF_HEARTBEAT_STALE_NS - 1;
+    EXPECT_FALSE(hf_hint_is_fresh());
+    hf_hint_look_again();
+    EXPECT_FALSE(hf_hint_has_monitor()) << "still late";
+    page_->heartbeat_ns = hf_monotonic_ns();
+    hf_hint_look_again();
+    EXPECT_TRUE(hf_hint_has_monitor());
+    page_->heartbeat_ns = 0;
+    EXPECT_FALSE(hf_hint_is_fresh());
+    page_->monitor_state = HF_MONITOR_RETIRED;
+    page_->heartbeat_ns = hf_monotonic_ns();
+    hf_hint_look_again();
+    EXPECT_FALSE(hf_hint_has_monitor()) << "it has said goodbye";
+}
+
 TEST_F(hint, ARetiredMonitorIsNotListenedTo) {
     hf_hint_listen_to(page_.get());
     page_->monitor_state = HF_MONITOR_RETIRED;
