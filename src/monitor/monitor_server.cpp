@@ -58,8 +58,8 @@ public:
 
     explicit counters_view(int fd) {
         struct stat status {};
-        // A file that is shorter, or can shrink, would fault while it is read. Sealing first: it fails for all but memory,
-        // and a file system of the sender's is not asked anything.
+        // A file that is shorter, or can shrink, would fault while it is read. Sealing first: it fails for all but
+        // memory, and a file system of the sender's is not asked anything.
         if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0 || fstat(fd, &status) != 0 ||
             static_cast<std::size_t>(status.st_size) != bytes)
             return;

@@ -67,8 +67,8 @@ static struct hf_hint_page *hint_page(void) {
     return bpf_map_lookup_elem(&hint, &zero);
 }
 
-// Workers that the kernel makes in a process (for io_uring, say) have a copy of their maker's TLS base: its record is not
-// theirs. The numbers are PF_IO_WORKER, PF_USER_WORKER and PF_KTHREAD.
+// Workers that the kernel makes in a process (for io_uring, say) have a copy of their maker's TLS base: its record is
+// not theirs. The numbers are PF_IO_WORKER, PF_USER_WORKER and PF_KTHREAD.
 enum { WORKER_FLAGS = 0x10 | 0x4000 | 0x200000 };
 
 static struct hf_followed_process *process_of(struct task_struct *task) {

@@ -124,8 +124,8 @@ static void start_over_in_child(void) {
     move_to_new_slab();
 }
 
-// In the child, handlers that were registered before ours run before start_over_in_child. If they lock, they must not need
-// the pool, which some other thread may have held: so the forking thread gets its record now.
+// In the child, handlers that were registered before ours run before start_over_in_child. If they lock, they must not
+// need the pool, which some other thread may have held: so the forking thread gets its record now.
 static void have_record_before_fork(void) {
     hf_self();
 }
