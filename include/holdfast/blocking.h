@@ -33,7 +33,7 @@ HF_API bool hf_blocking_trylock(hf_blocking_t *lock);
 // Takes the lock, or gives up at the absolute time `deadline` on `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC).
 // Returns 0; ETIMEDOUT; or EINVAL, without waiting, when the lock is held and the clock is another one or
 // deadline->tv_nsec is not within 0 to 999,999,999. A deadline in the past is allowed: the lock is tried once.
-HF_API int hf_blocking_clocklock(hf_blocking_t *lock, clockid_t clock, const struct timespec *deadline);
+HF_API int hf_blocking_clocklock(hf_blocking_t *lock, int clock, const struct timespec *deadline);
 
 // Gives the lock back. Requires that the calling thread holds it. Once another thread has the lock it may free the
 // lock's memory, even before this call has returned.
