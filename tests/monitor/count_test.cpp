@@ -25,6 +25,14 @@ void hold_and_be_busy() {
     busy_forever();
 }
 
+// Stops itself holding a lock; continued, it goes on holding it.
+void hold_and_stop() {
+    static hf_flexguard_t lock;
+    hf_flexguard_lock(&lock);
+    raise(SIGSTOP);
+    busy_forever();
+}
+
 class count : public testing::Test {
 protected:
     std::unique_ptr<monitor> watcher = monitor_or_skip();
@@ -45,9 +53,14 @@ protected:
 };
 
 TEST_F(count, HolderIsCountedWhileSwitchedOut) {
-    followed_child holder(*watcher, hold_and_be_busy);
-    usleep(50 * 1000);
-    holder.stop();
+    followed_child holder(*watcher, [] {
+        static hf_flexguard_t lock;
+        hf_flexguard_lock(&lock);
+        raise(SIGSTOP);
+        hf_flexguard_unlock(&lock); // else whoever looks at the count on a busy machine may always have preempted us
+        busy_forever();
+    });
+    holder.wait_until_stopped();
     expect_count(1);
     holder.send(SIGCONT);
     expect_count(0);
@@ -119,11 +132,13 @@ TEST_F(count, HolderByEitherCopyOfTheLibraryIsCounted) {
     static hf_critical_words other_words = {.critical_depth = 1, .queue_state = HF_QUEUE_IDLE};
     followed_child holder(*watcher, [] {
         other_record = &other_words;
+        raise(SIGSTOP);
         busy_forever();
     });
     auto offset = reinterpret_cast<char *>(&other_record) - hf_thread_pointer();
     EXPECT_EQ(watcher->follow(holder.pidfd(), offset), 0);
-    usleep(50 * 1000);
+    holder.wait_until_stopped();
+    holder.send(SIGCONT); // it may have stopped before its second record was known
     holder.stop();
     expect_count(1);
 }
@@ -174,9 +189,8 @@ TEST_F(count, ReturnsToZeroAfterThreadsExit) {
 }
 
 TEST_F(count, ReturnsToZeroWhenForgotten) {
-    followed_child holder(*watcher, hold_and_be_busy);
-    usleep(50 * 1000);
-    holder.stop();
+    followed_child holder(*watcher, hold_and_stop);
+    holder.wait_until_stopped();
     expect_count(1);
     watcher->forget(holder.pidfd());
     holder.send(SIGCONT);
@@ -187,9 +201,8 @@ TEST_F(count, ReturnsToZeroWhenForgotten) {
 }
 
 TEST_F(count, IsZeroAndRetiredAfterTheMonitorHasGone) {
-    followed_child holder(*watcher, hold_and_be_busy);
-    usleep(50 * 1000);
-    holder.stop();
+    followed_child holder(*watcher, hold_and_stop);
+    holder.wait_until_stopped();
     expect_count(1);
     auto *page = static_cast<const hf_hint_page *>(
         mmap(nullptr, sizeof(hf_hint_page), PROT_READ, MAP_SHARED, watcher->page_fd(), 0));

@@ -48,6 +48,10 @@ public:
     // Sends SIGSTOP and waits until it has stopped.
     void stop() const {
         send(SIGSTOP);
+        wait_until_stopped();
+    }
+
+    void wait_until_stopped() const {
         int status;
         ASSERT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
         ASSERT_TRUE(WIFSTOPPED(status));
