@@ -10,7 +10,8 @@
 //
 // M1  The count is the number of marks. A mark is set and cleared with the count, in the kernel, at the thread's own
 //     switches; whatever happens to the registration, the process or its memory meanwhile changes neither.
-// M2  No thread ends with a mark: exiting, even by SIGKILL, takes being switched in first.
+// M2  No thread ends with a mark: exiting, even by SIGKILL, takes being switched in first, and sets no mark from then
+//     on.
 // So the count can't leak, and needs no repair. Tested by tests/monitor/count_test.
 //
 // A process that is not followed pays for two loads: tasks without any BPF task storage have a null pointer there.
@@ -68,12 +69,13 @@ static struct hf_hint_page *hint_page(void) {
 }
 
 // Workers that the kernel makes in a process (for io_uring, say) have a copy of their maker's TLS base: its record is
-// not theirs. The numbers are PF_IO_WORKER, PF_USER_WORKER and PF_KTHREAD.
-enum { WORKER_FLAGS = 0x10 | 0x4000 | 0x200000 };
+// not theirs. A thread that is exiting holds nothing that it could give back, and its last switch out is never followed
+// by one in (M2). The numbers are PF_EXITING, PF_IO_WORKER, PF_USER_WORKER and PF_KTHREAD.
+enum { NO_RECORD_FLAGS = 0x4 | 0x10 | 0x4000 | 0x200000 };
 
 static struct hf_followed_process *process_of(struct task_struct *task) {
     struct task_struct *leader = task->group_leader;
-    if (!leader->bpf_storage || task->flags & WORKER_FLAGS)
+    if (!leader->bpf_storage || task->flags & NO_RECORD_FLAGS)
         return 0;
     return bpf_task_storage_get(&followed, leader, 0, 0);
 }

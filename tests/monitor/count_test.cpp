@@ -213,6 +213,25 @@ TEST_F(count, IsZeroAndRetiredAfterTheMonitorHasGone) {
     munmap(const_cast<hf_hint_page *>(page), sizeof(hf_hint_page));
 }
 
+// Its threads die one by one, while the memory in which they said that they are critical is still there.
+TEST_F(count, ReturnsToZeroAfterAKillOfManyThreads) {
+    for (int round = 0; round < 10; round++) {
+        followed_child process(*watcher, [] {
+            static hf_flexguard_t locks[crowd];
+            for (auto &lock : locks)
+                std::thread([&lock] {
+                    hf_flexguard_lock(&lock);
+                    busy_forever();
+                }).detach();
+            for (;;)
+                pause();
+        });
+        EXPECT_GE(count_settles(*watcher, [](auto now) { return now >= crowd / 2; }), crowd / 2u);
+        process.end();
+        expect_count(0);
+    }
+}
+
 TEST_F(count, SurvivesAStormOfKills) {
     for (int round = 0; round < 20; round++) {
         std::vector<std::unique_ptr<followed_child>> storm;
