@@ -37,6 +37,8 @@ void print_stats(const session &session, const std::string &lock) {
         const hf_hint_page &page = session.kernel_monitor()->page();
         print_count("critical sections preempted", page.preemptions_total);
         print_count("critical sections that slept", page.sleeps_total);
+        if (page.unseen_switches_total > 0)
+            print_count("switches hidden by the kernel", page.unseen_switches_total);
     }
 }
 

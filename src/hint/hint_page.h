@@ -62,10 +62,11 @@ struct hf_hint_page {
     uint64_t reserved1[7]; // room for counts with other scopes
 
     // Totals since the monitor started.
-    uint64_t preemptions_total; // critical threads switched out while they could have gone on
-    uint64_t sleeps_total;      // critical threads switched out because they chose to sleep
-    uint64_t uncounted_total;   // critical threads that could not be marked (no memory), hence are not in the count
-    uint64_t reserved2[5];
+    uint64_t preemptions_total;     // critical threads switched out while they could have gone on
+    uint64_t sleeps_total;          // critical threads switched out because they chose to sleep
+    uint64_t uncounted_total;       // critical threads that could not be marked (no memory), hence are not in the count
+    uint64_t unseen_switches_total; // counted threads that got the CPU without the monitor seeing it
+    uint64_t reserved2[4];
 
     struct hf_hint_cpu cpu[HF_HINT_CPUS];
 };

@@ -66,7 +66,7 @@ struct monitor::loaded {
     }
 };
 
-monitor::monitor() : loaded_(std::make_unique<loaded>()) {
+monitor::monitor(sight seen) : loaded_(std::make_unique<loaded>()) {
     last_complaint.clear();
     libbpf_set_print(keep_complaint);
 
@@ -74,6 +74,7 @@ monitor::monitor() : loaded_(std::make_unique<loaded>()) {
     skeleton = preemption_monitor__open();
     if (!skeleton)
         unavailable("the Preemption Monitor's BPF program can't be read", errno);
+    skeleton->rodata->blind_to_others = seen == sight::from_followed;
     if (int error = preemption_monitor__load(skeleton))
         unavailable("the kernel refuses the Preemption Monitor", -error);
 

@@ -20,8 +20,12 @@ public:
 
 class monitor {
 public:
+    // What it gets to see of the scheduler's switches. `from_followed` is for tests: like a kernel that hides the
+    // switches from a protected process, it hides those from every process that is not followed.
+    enum class sight { every_switch, from_followed };
+
     // Loads, attaches and starts it. Throws monitor_unavailable.
-    monitor();
+    explicit monitor(sight seen = sight::every_switch);
     // Detaches it and leaves the page saying so: count 0, state HF_MONITOR_RETIRED.
     ~monitor();
     monitor(const monitor &) = delete;

@@ -105,9 +105,9 @@ inline std::uint64_t count_becomes(const monitor &watcher, std::uint64_t wanted)
 }
 
 // The monitor, or a skipped test (status 77 from main) where the kernel or our rights refuse it.
-inline std::unique_ptr<monitor> monitor_or_skip() {
+inline std::unique_ptr<monitor> monitor_or_skip(monitor::sight seen = monitor::sight::every_switch) {
     try {
-        return std::make_unique<monitor>();
+        return std::make_unique<monitor>(seen);
     } catch (const monitor_unavailable &unavailable) {
         std::printf("SKIPPED: %s\n", unavailable.what());
         std::fflush(stdout);
