@@ -68,7 +68,7 @@ template <class Condition>
         if (turn < 20)
             sched_yield();
         else
-            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     return true;
 }
