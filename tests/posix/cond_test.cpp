@@ -326,8 +326,8 @@ TEST_P(cond_with_every_mutex, MayBeDestroyedAndFreedRightAfterABroadcast) {
     }
 }
 
-// Of two waiters one leaves by its deadline at the very time of a signal: then the signal is the other's. Each round ends
-// only when the patient one was woken, or the signal was taken by the one whose time was over, who says so by 0.
+// Of two waiters one leaves by its deadline at the very time of a signal: then the signal is the other's. Each round
+// ends only when the patient one was woken, or the signal was taken by the one whose time was over, who says so by 0.
 TEST_P(cond_with_every_mutex, AWaiterThatTimesOutDoesNotSwallowASignal) {
     for (int round = 0; round < 24; round++) {
         bool patient_woken = false, signalled = false;
@@ -624,7 +624,7 @@ TEST_P(every_cond, MayBeDestroyedAndMadeAgain) {
     }
 }
 
-// What one thread broadcasts, others signal, some wait for a while only and one looks after the number: nothing is lost.
+// Some signal, some broadcast, some wait for ever and one only for a while: nothing is lost.
 TEST_P(every_cond, AStormOfAllFunctionsLosesNothing) {
     pthread_cond_t cond;
     init_cond(&cond, CLOCK_MONOTONIC, GetParam());
