@@ -13,11 +13,17 @@
 #define hf_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define hf_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
+#define hf_exchange_relaxed(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELAXED)
 #define hf_exchange_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
 #define hf_exchange_release(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELEASE)
 #define hf_exchange_acq_rel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 
 #define hf_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define hf_fetch_add_acquire(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQUIRE)
+#define hf_fetch_add_acq_rel(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
+#define hf_fetch_add_release(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
+#define hf_fetch_sub_release(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_RELEASE)
+#define hf_fetch_or_acquire(p, v) __atomic_fetch_or((p), (v), __ATOMIC_ACQUIRE)
 
 // Compare-and-swap: true when *p was `from` and is now `to`. On failure nothing is stored and nothing is ordered.
 #define hf_cas_relaxed(p, from, to)                                                                                    \
@@ -35,6 +41,12 @@
         __typeof__(*(p)) hf_expected_ = (from);                                                                        \
         __atomic_compare_exchange_n((p), &hf_expected_, (to), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);              \
     })
+
+// The same for loops: on failure *from is what *p was instead.
+#define hf_cas_acquire_or_load(p, from, to)                                                                            \
+    __atomic_compare_exchange_n((p), (from), (to), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
+#define hf_cas_release_or_load(p, from, to)                                                                            \
+    __atomic_compare_exchange_n((p), (from), (to), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
 
 // Orders what this thread's own CPU executes before and after, as seen by code that interrupts the thread there:
 // the monitor at a context switch, or a signal handler. It costs no instruction.

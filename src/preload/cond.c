@@ -1,56 +1,121 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Waiting on a condition variable is glibc's; what glibc does to the mutex meanwhile is not seen by us, so we say it:
-// while it waits, the thread is not critical by this mutex, and no gate is closed behind it.
-//
-// Between these words and what glibc does to the lock word lie a few instructions in which the thread holds the mutex
-// and is not counted (docs/interposer.md). That costs its waiters some spinning at worst, never the lock.
-#include "preload/glibc.h"
-#include "preload/lock_choice.h"
-#include "preload/mutex_layout.h"
-#include "preload/symbol_version.h"
-#include "thread/thread_record.h"
+// pthread_cond_*: the waiters' list is lock/condition.h, inside glibc's object (cond_layout.h); the mutex is given back
+// and taken by the interposer's own functions, whatever its kind.
+#include <errno.h>
 
-struct depth_owed {
-    uint32_t depth;
+#include "park/deadline.h"
+#include "preload/cond_layout.h"
+#include "preload/glibc.h"
+#include "preload/mutex.h"
+#include "preload/policy.h"
+#include "preload/shared_cond.h"
+#include "preload/symbol_version.h"
+
+bool hf_cond_is_laid_out_as_known(void) {
+    pthread_condattr_t attributes;
+    pthread_cond_t shared;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    return hf_glibc()->cond_init(&shared, &attributes) == 0 &&
+           hf_cond_attributes(&shared) == (HF_COND_SHARED | HF_COND_MONOTONIC) &&
+           hf_condition_in(&shared)->first == NULL && hf_condition_in(&shared)->in_debt == 0;
+}
+
+static inline bool is_ours(const pthread_cond_t *cond) {
+    return hf_policy_is_ours(HF_OBJECT_COND) && !(hf_cond_attributes(cond) & HF_COND_SHARED);
+}
+
+struct wait {
+    struct hf_condition *condition;
+    pthread_mutex_t *mutex;
+    struct hf_waiter waiter;
+    bool sleeping;
 };
 
-// When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before. Cancellation comes
-// here by unwinding, before the program's own clean-up handlers run, which unlock the mutex.
-static void give_back_depth(struct depth_owed *owed) {
-    hf_store_relaxed(&hf_self()->critical.critical_depth, owed->depth);
-    hf_program_order();
+static int take_mutex_again(struct wait *wait) {
+    int error = hf_mutex_lock(wait->mutex);
+    hf_condition_pass_turn(&wait->waiter);
+    return error;
 }
 
-static struct depth_owed stand_aside(pthread_mutex_t *posix) {
-    struct hf_thread_record *self = hf_self();
-    struct depth_owed owed = {.depth = self->critical.critical_depth};
-    struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (hf_mutex_is_ours(mutex)) {
-        hf_chosen_open_gate(mutex);
-        hf_critical_leave(self);
+// Cancellation comes here by unwinding, before the program's own clean-up handlers run, which expect to have the mutex.
+static void end_cancelled_wait(struct wait *wait) {
+    if (!wait->sleeping)
+        return;
+    hf_condition_leave_cancelled(wait->condition, &wait->waiter);
+    take_mutex_again(wait);
+}
+
+static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct hf_deadline *deadline) {
+    if (deadline && !hf_deadline_is_valid(deadline))
+        return EINVAL;
+    int saved_errno = errno;
+    __attribute__((cleanup(end_cancelled_wait))) struct wait wait = {.condition = hf_condition_in(cond),
+                                                                     .mutex = mutex};
+    hf_condition_join(wait.condition, &wait.waiter);
+    int error = hf_mutex_unlock(mutex);
+    if (error) {
+        hf_condition_leave_cancelled(wait.condition, &wait.waiter);
+        hf_condition_pass_turn(&wait.waiter);
+        return error;
     }
-    return owed;
+    wait.sleeping = true;
+    int result = hf_condition_sleep(&wait.waiter, deadline);
+    wait.sleeping = false;
+    if (result == 0)
+        hf_condition_accept(wait.condition, &wait.waiter);
+    else if (!hf_condition_leave(wait.condition, &wait.waiter))
+        result = 0;
+    error = take_mutex_again(&wait);
+    errno = saved_errno;
+    return error ? error : result;
 }
-
-#define HF_WHILE_STANDING_ASIDE(mutex)                                                                                 \
-    __attribute__((cleanup(give_back_depth), unused)) struct depth_owed owed = stand_aside(mutex)
 
 static int interposed_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-    HF_WHILE_STANDING_ASIDE(mutex);
-    return hf_glibc()->cond_wait(cond, mutex);
+    return is_ours(cond) ? wait_until(cond, mutex, NULL) : hf_shared_cond_wait(cond, mutex);
 }
 
 static int interposed_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
-    HF_WHILE_STANDING_ASIDE(mutex);
-    return hf_glibc()->cond_timedwait(cond, mutex, at);
+    if (!is_ours(cond))
+        return hf_shared_cond_timedwait(cond, mutex, at);
+    clockid_t clock = hf_cond_attributes(cond) & HF_COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    struct hf_deadline deadline = {.clock = clock, .at = *at};
+    return wait_until(cond, mutex, &deadline);
 }
 
 static int interposed_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                                 const struct timespec *at) {
-    HF_WHILE_STANDING_ASIDE(mutex);
-    return hf_glibc()->cond_clockwait(cond, mutex, clock, at);
+    if (!is_ours(cond))
+        return hf_shared_cond_clockwait(cond, mutex, clock, at);
+    struct hf_deadline deadline = {.clock = clock, .at = *at};
+    return wait_until(cond, mutex, &deadline);
+}
+
+static int interposed_signal(pthread_cond_t *cond) {
+    if (!is_ours(cond))
+        return hf_glibc()->cond_signal(cond);
+    hf_condition_signal(hf_condition_in(cond));
+    return 0;
+}
+
+static int interposed_broadcast(pthread_cond_t *cond) {
+    if (!is_ours(cond))
+        return hf_glibc()->cond_broadcast(cond);
+    hf_condition_broadcast(hf_condition_in(cond));
+    return 0;
+}
+
+static int interposed_destroy(pthread_cond_t *cond) {
+    if (!is_ours(cond))
+        return hf_glibc()->cond_destroy(cond);
+    hf_condition_destroy(hf_condition_in(cond));
+    return 0;
 }
 
 HF_EXPORT(interposed_wait, pthread_cond_wait, "GLIBC_2.3.2");
 HF_EXPORT(interposed_timedwait, pthread_cond_timedwait, "GLIBC_2.3.2");
 HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, "GLIBC_2.30", "GLIBC_2.34");
+HF_EXPORT(interposed_signal, pthread_cond_signal, "GLIBC_2.3.2");
+HF_EXPORT(interposed_broadcast, pthread_cond_broadcast, "GLIBC_2.3.2");
+HF_EXPORT(interposed_destroy, pthread_cond_destroy, "GLIBC_2.3.2");

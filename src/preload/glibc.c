@@ -7,29 +7,23 @@
 
 #include "base/atomic.h"
 
-#define COND_VERSION "GLIBC_2.3.2"
+#define HF_COND_VERSION "GLIBC_2.3.2"
 
 static struct hf_glibc found;
 static bool complete;
 
-// By version: without one dlsym may answer with a condition variable of before 2.3.2, which has another layout.
-// clocklock and clockwait are younger than glibc 2.30; a program that runs on an older one can't call them.
 static void *symbol(const char *name, const char *version) {
     void *address = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
     return address ? address : dlsym(RTLD_NEXT, name);
 }
 
+// The clock variants are younger than glibc 2.30; a program that runs on an older one can't call them.
 static void find(void) {
     struct hf_glibc in = {0};
-    *(void **)&in.mutex_lock = symbol("pthread_mutex_lock", NULL);
-    *(void **)&in.mutex_trylock = symbol("pthread_mutex_trylock", NULL);
-    *(void **)&in.mutex_timedlock = symbol("pthread_mutex_timedlock", NULL);
-    *(void **)&in.mutex_clocklock = symbol("pthread_mutex_clocklock", NULL);
-    *(void **)&in.mutex_unlock = symbol("pthread_mutex_unlock", NULL);
-    *(void **)&in.cond_wait = symbol("pthread_cond_wait", COND_VERSION);
-    *(void **)&in.cond_timedwait = symbol("pthread_cond_timedwait", COND_VERSION);
-    *(void **)&in.cond_clockwait = symbol("pthread_cond_clockwait", NULL);
-    if (!in.mutex_lock || !in.mutex_unlock || !in.cond_wait) {
+#define HF_GLIBC_FUNCTION(result, name, version, ...) *(void **)&in.name = symbol("pthread_" #name, version);
+#include "preload/glibc_functions.def"
+#undef HF_GLIBC_FUNCTION
+    if (!in.mutex_lock || !in.mutex_unlock || !in.cond_wait || !in.rwlock_unlock || !in.barrier_wait) {
         fprintf(stderr, "holdfast: glibc's pthread functions are not found: run the program without holdfast\n");
         abort();
     }

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "park/deadline.h"
+#include "park/nap.h"
 #include "park/word_lock.h"
 #include "preload/glibc.h"
+#include "preload/policy.h"
 
 struct hf_lock_choice hf_lock_choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
 
@@ -17,7 +17,7 @@ struct hf_lock_choice hf_lock_choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
 enum { HF_POLLS_BEHIND_GATE = 128 };
 
 // For locks whose waiters can't give up, a timed wait is a chain of tries with naps between them.
-static const struct timespec between_tries = {.tv_nsec = 50 * 1000};
+enum { HF_NAP_BETWEEN_TRIES_NS = 50 * 1000 };
 
 static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
     const struct hf_lock_kind *gate = hf_lock_choice.gate;
@@ -30,7 +30,7 @@ static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *d
     while (!gate->trylock(mutex->gate)) {
         if (hf_deadline_has_passed(deadline))
             return false;
-        nanosleep(&between_tries, NULL);
+        hf_nap(HF_NAP_BETWEEN_TRIES_NS);
     }
     return true;
 }
@@ -114,10 +114,10 @@ static void do_without_gates_in_child(void) {
 __attribute__((constructor)) static void choose(void) {
     // Now, since looking symbols up later could wait for a dlopen whose constructors wait for us.
     hf_glibc();
-    const char *name = secure_getenv(HF_LOCK_VARIABLE);
+    const char *name = hf_policy_mutex_lock();
     const struct hf_lock_kind *kind = name ? hf_lock_kind_find(name) : NULL;
-    if (name && !kind)
-        fprintf(stderr, "holdfast: " HF_LOCK_VARIABLE "='%s' is no lock: using %s\n", name, HF_DEFAULT_LOCK);
+    if (name && strcmp(name, HF_PASSED_TO_GLIBC) == 0)
+        hf_lock_choice.passed_on = ~0;
     if (!kind || strcmp(kind->name, "flexguard") == 0)
         return;
     if (strcmp(kind->name, "blocking") == 0) {

@@ -8,6 +8,7 @@
 //                 gate is held as long as the word, so waiters wait as that lock's waiters do. Only a thread that comes
 //                 by way of glibc (out of a condition variable, say) takes the word without the gate, and says so in
 //                 owner_has_gate.
+//     passed_on   glibc's own functions; any of the others may have taken the mutex before that was decided
 #ifndef HF_PRELOAD_LOCK_CHOICE_H
 #define HF_PRELOAD_LOCK_CHOICE_H
 
@@ -23,14 +24,13 @@ enum hf_discipline {
     HF_DISCIPLINE_GATED,
 };
 
-// Chosen by the constructor from HOLDFAST_LOCK; FlexGuard before.
+// Chosen by the constructor as the policy says; FlexGuard before.
 struct hf_lock_choice {
     enum hf_discipline discipline;
+    int passed_on; // a kind that is no mutex's when mutexes are glibc's, so that one look at both tells; else 0
     const struct hf_lock_kind *gate;
 };
 extern struct hf_lock_choice hf_lock_choice;
-
-#define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
 
 // Take and give back the mutex by a discipline other than FlexGuard. As their counterparts in flexguard_lock.h: 0 or
 // ETIMEDOUT.

@@ -6,6 +6,7 @@
 #include "park/deadline.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
+#include "preload/mutex.h"
 #include "preload/mutex_layout.h"
 #include "preload/symbol_version.h"
 
@@ -16,6 +17,10 @@ enum verdict {
     VERDICT_FULL,    // and there can be no more levels: EAGAIN
     VERDICT_OWN,     // an errorcheck mutex that the caller holds
 };
+
+static inline bool is_ours(const struct hf_mutex *mutex) {
+    return !hf_lock_choice.passed_on && hf_mutex_is_ours(mutex);
+}
 
 static inline bool is_owner(const struct hf_mutex *mutex, struct hf_thread_record *self) {
     // Relaxed: only the caller itself can have stored the caller's tid there.
@@ -80,10 +85,10 @@ static __attribute__((noinline)) int lock_typed(struct hf_mutex *mutex, const st
     return 0;
 }
 
-static int interposed_lock(pthread_mutex_t *posix) {
+int hf_mutex_lock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY(mutex->kind != HF_MUTEX_NORMAL))
-        return hf_mutex_is_ours(mutex) ? lock_typed(mutex, NULL) : hf_glibc()->mutex_lock(posix);
+    if (HF_UNLIKELY((mutex->kind | hf_lock_choice.passed_on) != HF_MUTEX_NORMAL))
+        return is_ours(mutex) ? lock_typed(mutex, NULL) : hf_glibc()->mutex_lock(posix);
     struct hf_thread_record *self = hf_self();
     acquire(mutex, self, NULL);
     become_owner(mutex, self);
@@ -92,7 +97,7 @@ static int interposed_lock(pthread_mutex_t *posix) {
 
 static int interposed_trylock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_mutex_is_ours(mutex))
+    if (!is_ours(mutex))
         return hf_glibc()->mutex_trylock(posix);
     struct hf_thread_record *self = hf_self();
     switch (judge(mutex, self)) {
@@ -111,7 +116,7 @@ static int interposed_trylock(pthread_mutex_t *posix) {
 
 static int interposed_timedlock(pthread_mutex_t *posix, const struct timespec *at) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_mutex_is_ours(mutex))
+    if (!is_ours(mutex))
         return hf_glibc()->mutex_timedlock(posix, at);
     struct hf_deadline deadline = {.clock = CLOCK_REALTIME, .at = *at};
     return lock_typed(mutex, &deadline);
@@ -119,7 +124,7 @@ static int interposed_timedlock(pthread_mutex_t *posix, const struct timespec *a
 
 static int interposed_clocklock(pthread_mutex_t *posix, clockid_t clock, const struct timespec *at) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_mutex_is_ours(mutex))
+    if (!is_ours(mutex))
         return hf_glibc()->mutex_clocklock(posix, clock, at);
     // Unlike a bad time, a bad clock is refused at once.
     if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
@@ -139,16 +144,16 @@ static __attribute__((noinline)) int unlock_typed(struct hf_mutex *mutex) {
     return 0;
 }
 
-static int interposed_unlock(pthread_mutex_t *posix) {
+int hf_mutex_unlock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY(mutex->kind != HF_MUTEX_NORMAL))
-        return hf_mutex_is_ours(mutex) ? unlock_typed(mutex) : hf_glibc()->mutex_unlock(posix);
+    if (HF_UNLIKELY((mutex->kind | hf_lock_choice.passed_on) != HF_MUTEX_NORMAL))
+        return is_ours(mutex) ? unlock_typed(mutex) : hf_glibc()->mutex_unlock(posix);
     release(mutex, hf_self());
     return 0;
 }
 
-HF_EXPORT(interposed_lock, pthread_mutex_lock, "GLIBC_2.2.5");
-HF_EXPORT(interposed_unlock, pthread_mutex_unlock, "GLIBC_2.2.5");
+HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, "GLIBC_2.2.5");
+HF_EXPORT(hf_mutex_unlock, pthread_mutex_unlock, "GLIBC_2.2.5");
 HF_EXPORT_TWICE(interposed_trylock, pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34");
 HF_EXPORT_TWICE(interposed_timedlock, pthread_mutex_timedlock, "GLIBC_2.2.5", "GLIBC_2.34");
 HF_EXPORT_TWICE(interposed_clocklock, pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34");

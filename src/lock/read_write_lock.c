@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// States and invariants: read_write_lock.h.
+#include "lock/read_write_lock.h"
+
+#include <limits.h>
+
+#include "hint/patience.h"
+
+enum { HF_RW_PATIENCE_POLLS = 1 << 14 }; // about a millisecond, as FlexGuard's (flexguard.c)
+
+void hf_rw_wake_writer(const struct hf_rw_lock *lock) {
+    hf_futex_wake(&lock->state, 1);
+}
+
+void hf_rw_wake_readers(const struct hf_rw_lock *lock) {
+    hf_futex_wake(&lock->phase, INT_MAX);
+}
+
+// The reader is not counted any more when this is true. False: the writer was faster, and the reader is inside.
+static bool stop_being_counted(struct hf_rw_lock *lock) {
+    uint32_t state = hf_load_acquire(&lock->state); // acquire: the caller may be inside
+    while (state & HF_RW_WRITER) {
+        if (hf_cas_acquire_or_load(&lock->state, &state, state - HF_RW_READER))
+            return true;
+    }
+    return false;
+}
+
+// A waiter that spins stays critical, as the next one of a queue is: once the writer has gone it is a holder, and the
+// others must not spin for a holder that does not run. One that sleeps is not: it would make everybody sleep.
+int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
+    hf_count(self, contended);
+    for (;;) {
+        // Acquire, here and below: pairs with the writer's release. Once WRITER is clear it stays so: we are counted.
+        do {
+            if (!(hf_load_acquire(&lock->state) & HF_RW_WRITER)) {
+                hf_count(self, spun);
+                return 0;
+            }
+        } while (hf_patience_left(&patience));
+        uint32_t phase = hf_load_acquire(&lock->phase); // acquire: read before READERS_SLEEP is set (RW3)
+        if (!(hf_fetch_or_acquire(&lock->state, HF_RW_READERS_SLEEP) & HF_RW_WRITER))
+            return 0;
+        hf_critical_leave(self);
+        hf_count(self, blocked);
+        hf_hint_look_again();
+        int error = hf_futex_wait(&lock->phase, phase, deadline);
+        hf_critical_enter(self);
+        if (error == ETIMEDOUT && stop_being_counted(lock)) {
+            hf_critical_leave(self);
+            return ETIMEDOUT;
+        }
+    }
+}
+
+// The head of the writers that spin polls the state, the others poll their records (lock/flexguard_queue.h).
+static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written) {
+    struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
+    bool acquired = false;
+    hf_queue_enter(&lock->writers, self);
+    do {
+        uint32_t state = hf_load_relaxed(&lock->state);
+        if (hf_queue_is_head(self) && hf_rw_is_free(state)) {
+            hf_critical_enter(self);
+            acquired = hf_cas_acquire(&lock->state, state, state | written);
+            if (!acquired)
+                hf_critical_leave(self);
+        }
+    } while (!acquired && hf_patience_left(&patience));
+    hf_queue_leave(&lock->writers, self);
+    return acquired;
+}
+
+// Takes the lock, or says to those who have it that a writer sleeps: then *state is what to sleep on.
+static bool acquire_or_announce_sleep(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t *state) {
+    hf_critical_enter(self);
+    *state = hf_load_relaxed(&lock->state);
+    for (;;) {
+        if (hf_rw_is_free(*state)) {
+            // RW2: with WRITERS_SLEEP, whether this one has slept or not.
+            if (hf_cas_acquire_or_load(&lock->state, state, *state | HF_RW_WRITER | HF_RW_WRITERS_SLEEP))
+                return true;
+        } else if (*state & HF_RW_WRITERS_SLEEP) {
+            break;
+        } else if (hf_cas_acquire_or_load(&lock->state, state, *state | HF_RW_WRITERS_SLEEP)) {
+            *state |= HF_RW_WRITERS_SLEEP;
+            break;
+        }
+    }
+    hf_critical_leave(self);
+    return false;
+}
+
+int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    uint32_t written = HF_RW_WRITER, state;
+    hf_count(self, contended);
+    for (;;) {
+        if (hf_spinning_pays() && hf_queue_may_enter(self)) {
+            if (spin_to_write(lock, self, written)) {
+                hf_count(self, spun);
+                return 0;
+            }
+            hf_count(self, mode_switches);
+        }
+        if (acquire_or_announce_sleep(lock, self, &state))
+            return 0;
+        written = HF_RW_WRITER | HF_RW_WRITERS_SLEEP; // RW2
+        hf_count(self, blocked);
+        hf_hint_look_again();
+        if (hf_futex_wait(&lock->state, state, deadline) == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A reader-writer lock that prefers readers, with FlexGuard's way of waiting: spin while every holder runs, sleep from
+// the moment one does not. Beyond the paper, which has mutexes only.
+//
+// The state word:
+//
+//     bits 3..31   READERS: those that hold the lock, and, while a writer holds it, those that wait for its end
+//     bit 2        READERS_SLEEP   some of the counted readers may sleep, on the phase word
+//     bit 1        WRITERS_SLEEP   writers may sleep, on the state word
+//     bit 0        WRITER          a writer holds the lock
+//
+//                   reader: + 1                          writer: CAS from no reader, no writer
+//     FREE --------------------------> READING       FREE ---------------------------> WRITING
+//          <--------------------------                    <---------------------------
+//                   reader: - 1                                writer: clears WRITER
+//
+//     WRITING, a reader adds itself and waits; the writer clears WRITER: READING, and each counted reader is inside.
+//
+// Invariants:
+// RW1 Exclusion. Who set WRITER is alone; a reader is inside when it is counted and WRITER is clear.
+// RW2 No writer's wake is lost. While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody is on
+//     its way to wake a writer, or a woken writer is on its way to set WRITERS_SLEEP. Hence a writer that has slept
+//     takes the lock with WRITERS_SLEEP set; and a writer that leaves the lock to readers leaves the bit to them.
+// RW3 No reader's wake is lost. A reader reads the phase, then sets READERS_SLEEP, and sleeps only if WRITER was set
+//     then; the writer changes the phase, then clears WRITER, and wakes all if READERS_SLEEP was set.
+// I4  Release is the last touch, as in park/word_lock.h: after it the next user may free the memory.
+#ifndef HF_LOCK_READ_WRITE_LOCK_H
+#define HF_LOCK_READ_WRITE_LOCK_H
+
+#include <errno.h>
+
+#include "base/check.h"
+#include "lock/flexguard_queue.h"
+#include "park/futex.h"
+
+enum hf_rw_state {
+    HF_RW_WRITER = 1,
+    HF_RW_WRITERS_SLEEP = 2,
+    HF_RW_READERS_SLEEP = 4,
+    HF_RW_READER = 8,
+};
+
+// More readers than this are refused with EAGAIN; up to as many again may be on their way to be refused.
+#define HF_RW_READERS_FULL (1u << 31)
+
+// Zeroed memory is a free lock.
+struct hf_rw_lock {
+    uint32_t state;
+    uint32_t phase;        // changed by each writer before it gives the lock back
+    hf_queue_tail writers; // those that spin
+};
+
+static inline bool hf_rw_is_free(uint32_t state) {
+    return (state & ~(uint32_t)(HF_RW_WRITERS_SLEEP | HF_RW_READERS_SLEEP)) == 0;
+}
+
+// Waits for the end of the writer, counted as a reader and critical already. Returns 0 with the lock held for reading;
+// or ETIMEDOUT, not counted and not critical any more.
+int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)
+    __attribute__((cold, visibility("hidden")));
+
+// Waits to write, not critical yet. Returns 0 with the lock held for writing and the caller critical, or ETIMEDOUT.
+int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)
+    __attribute__((cold, visibility("hidden")));
+
+void hf_rw_wake_writer(const struct hf_rw_lock *lock) __attribute__((cold, visibility("hidden")));
+void hf_rw_wake_readers(const struct hf_rw_lock *lock) __attribute__((cold, visibility("hidden")));
+
+// Takes the lock for reading. Returns 0, EAGAIN when there are too many readers, or ETIMEDOUT (deadline NULL: never).
+static inline int hf_rw_read_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                     const struct hf_deadline *deadline) {
+    hf_critical_enter(self);
+    // Acquire: pairs with the release of the last writer.
+    uint32_t was = hf_fetch_add_acquire(&lock->state, HF_RW_READER);
+    if (HF_LIKELY(!(was & HF_RW_WRITER) && was < HF_RW_READERS_FULL))
+        return 0;
+    if (was >= HF_RW_READERS_FULL) {
+        hf_fetch_sub_release(&lock->state, HF_RW_READER);
+        hf_critical_leave(self);
+        return EAGAIN;
+    }
+    return hf_rw_wait_to_read(lock, self, deadline);
+}
+
+// Takes the lock for reading if no writer has it. Returns 0, EBUSY or EAGAIN.
+static inline int hf_rw_read_try_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    uint32_t state = hf_load_relaxed(&lock->state);
+    while (!(state & HF_RW_WRITER) && state < HF_RW_READERS_FULL) {
+        if (hf_cas_acquire_or_load(&lock->state, &state, state + HF_RW_READER))
+            return 0;
+    }
+    hf_critical_leave(self);
+    return state & HF_RW_WRITER ? EBUSY : EAGAIN;
+}
+
+static inline bool hf_rw_write_try_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    // Acquire: pairs with the release of the last writer and of every reader since.
+    uint32_t state = hf_load_relaxed(&lock->state);
+    while (hf_rw_is_free(state)) {
+        if (hf_cas_acquire_or_load(&lock->state, &state, state | HF_RW_WRITER))
+            return true;
+    }
+    hf_critical_leave(self);
+    return false;
+}
+
+static inline int hf_rw_write_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                      const struct hf_deadline *deadline) {
+    if (HF_LIKELY(hf_rw_write_try_acquire(lock, self)))
+        return 0;
+    return hf_rw_wait_to_write(lock, self, deadline);
+}
+
+// Is it held for writing? Asked by a holder only: then the answer says how the caller holds it.
+static inline bool hf_rw_is_written(const struct hf_rw_lock *lock) {
+    return hf_load_relaxed(&lock->state) & HF_RW_WRITER;
+}
+
+static inline void hf_rw_read_release(struct hf_rw_lock *lock, struct hf_thread_record *self) {
+    uint32_t state = hf_load_relaxed(&lock->state);
+    bool wake;
+    // The last reader clears what it can say with the same store that gives the lock back; another reader that is
+    // faster only leaves the bit to later unlocks.
+    if ((state & ~(uint32_t)HF_RW_READERS_SLEEP) == (HF_RW_READER | HF_RW_WRITERS_SLEEP) &&
+        hf_cas_release(&lock->state, state, 0)) {
+        wake = true;
+    } else {
+        state = hf_fetch_sub_release(&lock->state, HF_RW_READER) - HF_RW_READER;
+        wake = (state & HF_RW_WRITERS_SLEEP) && hf_rw_is_free(state);
+    }
+    hf_critical_leave(self);
+    if (HF_UNLIKELY(wake))
+        hf_rw_wake_writer(lock);
+}
+
+static inline void hf_rw_write_release(struct hf_rw_lock *lock, struct hf_thread_record *self) {
+    hf_store_relaxed(&lock->phase, lock->phase + 1); // RW3: before the release
+    uint32_t state = hf_load_relaxed(&lock->state), left;
+    do {
+        HF_CHECK("RW1", state & HF_RW_WRITER);
+        // To readers: WRITERS_SLEEP stays for the last of them (RW2). Free: the writer that is woken sets it again.
+        left = state & ~(uint32_t)(HF_RW_WRITER | HF_RW_READERS_SLEEP);
+        if (hf_rw_is_free(left))
+            left = 0;
+    } while (!hf_cas_release_or_load(&lock->state, &state, left));
+    hf_critical_leave(self);
+    if (HF_UNLIKELY(state & HF_RW_READERS_SLEEP))
+        hf_rw_wake_readers(lock);
+    if (HF_UNLIKELY(left == 0 && (state & HF_RW_WRITERS_SLEEP)))
+        hf_rw_wake_writer(lock);
+}
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A spinlock in four bytes that stops spinning when that does not pay. Its word is that of glibc's pthread_spinlock_t,
+// so processes with and without Holdfast exclude each other; hence there is no room for sleepers, and waiters nap.
+//
+// S1  Exclusion. Only who changed FREE into HELD is inside; every other value is one that glibc has made of HELD.
+#ifndef HF_LOCK_SPIN_WORD_H
+#define HF_LOCK_SPIN_WORD_H
+
+#include "thread/thread_record.h"
+
+// glibc's numbers: its assembly for x86 counts down, its C code for the others sets 1.
+#if defined(__x86_64__) || defined(__i386__)
+enum { HF_SPIN_FREE = 1, HF_SPIN_HELD = 0 };
+#else
+enum { HF_SPIN_FREE = 0, HF_SPIN_HELD = 1 };
+#endif
+
+// Waits until the lock is taken: not critical when called, critical when it returns.
+void hf_spin_wait(int *word, struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
+
+static inline bool hf_spin_try_acquire(int *word, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    if (HF_LIKELY(hf_cas_acquire(word, HF_SPIN_FREE, HF_SPIN_HELD))) // pairs with hf_spin_release
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
+static inline void hf_spin_acquire(int *word, struct hf_thread_record *self) {
+    if (HF_UNLIKELY(!hf_spin_try_acquire(word, self)))
+        hf_spin_wait(word, self);
+}
+
+static inline void hf_spin_release(int *word, struct hf_thread_record *self) {
+    hf_store_release(word, HF_SPIN_FREE);
+    hf_critical_leave(self);
+}
+
+#endif

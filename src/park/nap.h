@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A short sleep that nobody ends: for waiters whom nobody wakes.
+#ifndef HF_PARK_NAP_H
+#define HF_PARK_NAP_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Sleeps some `ns` nanoseconds, less after a signal. Below a second. No cancellation point; errno stays as it was.
+void hf_nap(uint32_t ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

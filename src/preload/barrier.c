@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// pthread_barrier_*, on lock/barrier.h inside glibc's object (barrier_layout.h).
+#include "preload/barrier_layout.h"
+
+#include "preload/glibc.h"
+#include "preload/policy.h"
+#include "preload/symbol_version.h"
+
+static bool is_ours(pthread_barrier_t *posix) {
+    return hf_policy_is_ours(HF_OBJECT_BARRIER) && hf_barrier_in(posix)->shared == 0;
+}
+
+bool hf_barrier_is_laid_out_as_known(void) {
+    enum { SOME_COUNT = 0x01020304 };
+    pthread_barrierattr_t attributes;
+    pthread_barrier_t own, shared;
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    if (hf_glibc()->barrier_init(&own, NULL, SOME_COUNT) || hf_glibc()->barrier_init(&shared, &attributes, SOME_COUNT))
+        return false;
+    const struct hf_barrier *seen = hf_barrier_in(&own);
+    return seen->count == SOME_COUNT && seen->shared == 0 && hf_barrier_in(&shared)->shared != 0 &&
+           seen->tickets == 0 && seen->rounds == 0;
+}
+
+static int interposed_init(pthread_barrier_t *posix, const pthread_barrierattr_t *attributes, unsigned count) {
+    int error = hf_glibc()->barrier_init(posix, attributes, count);
+    if (!error && is_ours(posix))
+        hf_barrier_in(posix)->left = 0;
+    return error;
+}
+
+static int interposed_wait(pthread_barrier_t *posix) {
+    if (!is_ours(posix))
+        return hf_glibc()->barrier_wait(posix);
+    return hf_barrier_wait(hf_barrier_in(posix)) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+static int interposed_destroy(pthread_barrier_t *posix) {
+    if (!is_ours(posix))
+        return hf_glibc()->barrier_destroy(posix);
+    hf_barrier_destroy(hf_barrier_in(posix));
+    return 0;
+}
+
+HF_EXPORT_TWICE(interposed_init, pthread_barrier_init, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_wait, pthread_barrier_wait, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_destroy, pthread_barrier_destroy, "GLIBC_2.2.5", "GLIBC_2.34");

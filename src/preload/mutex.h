@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What programs call as pthread_mutex_lock and pthread_mutex_unlock, for the interposer itself.
+#ifndef HF_PRELOAD_MUTEX_H
+#define HF_PRELOAD_MUTEX_H
+
+#include <pthread.h>
+
+int hf_mutex_lock(pthread_mutex_t *posix);
+int hf_mutex_unlock(pthread_mutex_t *posix);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Which objects are Holdfast's and which are passed to glibc; decided once, at the first use of any, from HOLDFAST_CONF.
+//
+//     UNDECIDED --- first use ---> OURS
+//                        |
+//                        +-------> GLIBCS
+//
+// At the first use and not in a constructor: an object must not change hands while it is in use, and constructors that
+// run before ours use them. Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h.
+#ifndef HF_PRELOAD_POLICY_H
+#define HF_PRELOAD_POLICY_H
+
+#include "base/atomic.h"
+#include "base/cpu.h"
+#include "preload/policy_text.h"
+
+#define HF_CONF_VARIABLE "HOLDFAST_CONF"
+#define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
+
+enum hf_policy {
+    HF_POLICY_UNDECIDED,
+    HF_POLICY_OURS,
+    HF_POLICY_GLIBCS,
+};
+
+extern unsigned char hf_policies[HF_OBJECTS];
+
+bool hf_policy_decide(enum hf_object object) __attribute__((cold));
+
+static inline bool hf_policy_is_ours(enum hf_object object) {
+    unsigned char policy = hf_load_relaxed(&hf_policies[object]);
+    return HF_LIKELY(policy == HF_POLICY_OURS) || (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object));
+}
+
+// The lock that mutexes are to be, or NULL when nothing was said.
+const char *hf_policy_mutex_lock(void);
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What glibc does to the mutex while it waits is not seen by us, so we say it: meanwhile the thread is not critical by
+// this mutex, and no gate is closed behind it.
+//
+// Between these words and what glibc does to the lock word lie a few instructions in which the thread holds the mutex
+// and is not counted (docs/interposer.md). That costs its waiters some spinning at worst, never the lock.
+#include "preload/shared_cond.h"
+
+#include "preload/glibc.h"
+#include "preload/lock_choice.h"
+#include "preload/mutex_layout.h"
+#include "thread/thread_record.h"
+
+struct depth_owed {
+    uint32_t depth;
+};
+
+// When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before. Cancellation comes
+// here by unwinding, before the program's own clean-up handlers run, which unlock the mutex.
+static void give_back_depth(struct depth_owed *owed) {
+    hf_store_relaxed(&hf_self()->critical.critical_depth, owed->depth);
+    hf_program_order();
+}
+
+static struct depth_owed stand_aside(pthread_mutex_t *posix) {
+    struct hf_thread_record *self = hf_self();
+    struct depth_owed owed = {.depth = self->critical.critical_depth};
+    struct hf_mutex *mutex = hf_mutex_in(posix);
+    if (!hf_lock_choice.passed_on && hf_mutex_is_ours(mutex)) {
+        hf_chosen_open_gate(mutex);
+        hf_critical_leave(self);
+    }
+    return owed;
+}
+
+#define HF_WHILE_STANDING_ASIDE(mutex)                                                                                 \
+    __attribute__((cleanup(give_back_depth), unused)) struct depth_owed owed = stand_aside(mutex)
+
+int hf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+    HF_WHILE_STANDING_ASIDE(mutex);
+    return hf_glibc()->cond_wait(cond, mutex);
+}
+
+int hf_shared_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
+    HF_WHILE_STANDING_ASIDE(mutex);
+    return hf_glibc()->cond_timedwait(cond, mutex, at);
+}
+
+int hf_shared_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at) {
+    HF_WHILE_STANDING_ASIDE(mutex);
+    return hf_glibc()->cond_clockwait(cond, mutex, clock, at);
+}
