@@ -6,14 +6,17 @@
 
 #include "hint/patience.h"
 
+// Kinds of sleepers on the state word.
+enum { HF_RW_SLEEPS_TO_READ = 1, HF_RW_SLEEPS_TO_WRITE = 2 };
+
 enum { HF_RW_PATIENCE_POLLS = 1 << 14 }; // about a millisecond, as FlexGuard's (flexguard.c)
 
 void hf_rw_wake_writer(const struct hf_rw_lock *lock) {
-    hf_futex_wake(&lock->state, 1);
+    hf_futex_wake_kind(&lock->state, 1, HF_RW_SLEEPS_TO_WRITE);
 }
 
 void hf_rw_wake_readers(const struct hf_rw_lock *lock) {
-    hf_futex_wake(&lock->phase, INT_MAX);
+    hf_futex_wake_kind(&lock->state, INT_MAX, HF_RW_SLEEPS_TO_READ);
 }
 
 // The reader is not counted any more when this is true. False: the writer was faster, and the reader is inside.
@@ -39,13 +42,13 @@ int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, c
                 return 0;
             }
         } while (hf_patience_left(&patience));
-        uint32_t phase = hf_load_acquire(&lock->phase); // acquire: read before READERS_SLEEP is set (RW3)
-        if (!(hf_fetch_or_acquire(&lock->state, HF_RW_READERS_SLEEP) & HF_RW_WRITER))
+        uint32_t state = hf_fetch_or_acquire(&lock->state, HF_RW_READERS_SLEEP) | HF_RW_READERS_SLEEP;
+        if (!(state & HF_RW_WRITER))
             return 0;
         hf_critical_leave(self);
         hf_count(self, blocked);
         hf_hint_look_again();
-        int error = hf_futex_wait(&lock->phase, phase, deadline);
+        int error = hf_futex_wait_as(&lock->state, state, deadline, HF_RW_SLEEPS_TO_READ);
         hf_critical_enter(self);
         if (error == ETIMEDOUT && stop_being_counted(lock)) {
             hf_critical_leave(self);
@@ -108,7 +111,7 @@ int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, 
         written = HF_RW_WRITER | HF_RW_WRITERS_SLEEP; // RW2
         hf_count(self, blocked);
         hf_hint_look_again();
-        if (hf_futex_wait(&lock->state, state, deadline) == ETIMEDOUT)
+        if (hf_futex_wait_as(&lock->state, state, deadline, HF_RW_SLEEPS_TO_WRITE) == ETIMEDOUT)
             return ETIMEDOUT;
     }
 }

@@ -5,8 +5,8 @@
 // The state word:
 //
 //     bits 3..31   READERS: those that hold the lock, and, while a writer holds it, those that wait for its end
-//     bit 2        READERS_SLEEP   some of the counted readers may sleep, on the phase word
-//     bit 1        WRITERS_SLEEP   writers may sleep, on the state word
+//     bit 2        READERS_SLEEP   some of the counted readers may sleep
+//     bit 1        WRITERS_SLEEP   writers may sleep
 //     bit 0        WRITER          a writer holds the lock
 //
 //                   reader: + 1                          writer: CAS from no reader, no writer
@@ -21,8 +21,10 @@
 // RW2 No writer's wake is lost. While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody is on
 //     its way to wake a writer, or a woken writer is on its way to set WRITERS_SLEEP. Hence a writer that has slept
 //     takes the lock with WRITERS_SLEEP set; and a writer that leaves the lock to readers leaves the bit to them.
-// RW3 No reader's wake is lost. A reader reads the phase, then sets READERS_SLEEP, and sleeps only if WRITER was set
-//     then; the writer changes the phase, then clears WRITER, and wakes all if READERS_SLEEP was set.
+// RW3 No reader's wake is lost. While a counted reader sleeps, the state has WRITER and READERS_SLEEP, or the writer that
+//     has cleared both is on its way to wake all readers.
+//     RW2 and RW3 hold since all sleep on the state word itself, as it was when it said that somebody would wake them:
+//     the kernel lets nobody fall asleep on a state that is not there any more. Modelled in verify/read_write_lock.pml.
 // I4  Release is the last touch, as in park/word_lock.h: after it the next user may free the memory.
 #ifndef HF_LOCK_READ_WRITE_LOCK_H
 #define HF_LOCK_READ_WRITE_LOCK_H
@@ -46,7 +48,6 @@ enum hf_rw_state {
 // Zeroed memory is a free lock.
 struct hf_rw_lock {
     uint32_t state;
-    uint32_t phase;        // changed by each writer before it gives the lock back
     hf_queue_tail writers; // those that spin
 };
 
@@ -136,7 +137,6 @@ static inline void hf_rw_read_release(struct hf_rw_lock *lock, struct hf_thread_
 }
 
 static inline void hf_rw_write_release(struct hf_rw_lock *lock, struct hf_thread_record *self) {
-    hf_store_relaxed(&lock->phase, lock->phase + 1); // RW3: before the release
     uint32_t state = hf_load_relaxed(&lock->state), left;
     do {
         HF_CHECK("RW1", state & HF_RW_WRITER);

@@ -7,13 +7,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline) {
+int hf_futex_wait_as(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline, uint32_t kind) {
     int saved_errno = errno;
     // FUTEX_WAIT_BITSET and not FUTEX_WAIT: only it takes an absolute time.
     int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
     if (deadline && deadline->clock == CLOCK_REALTIME)
         op |= FUTEX_CLOCK_REALTIME;
-    long failed = syscall(SYS_futex, word, op, expected, deadline ? &deadline->at : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+    long failed = syscall(SYS_futex, word, op, expected, deadline ? &deadline->at : NULL, NULL, kind);
     int result = failed ? errno : 0;
     errno = saved_errno;
     // The kernel takes no time before the clock's epoch; such a deadline has passed.
@@ -22,8 +22,16 @@ int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadl
     return result == ETIMEDOUT || result == EINTR ? result : 0;
 }
 
-void hf_futex_wake(const uint32_t *word, int count) {
+int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline) {
+    return hf_futex_wait_as(word, expected, deadline, FUTEX_BITSET_MATCH_ANY);
+}
+
+void hf_futex_wake_kind(const uint32_t *word, int count, uint32_t kind) {
     int saved_errno = errno;
-    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, count, NULL, NULL, kind);
     errno = saved_errno;
+}
+
+void hf_futex_wake(const uint32_t *word, int count) {
+    hf_futex_wake_kind(word, count, FUTEX_BITSET_MATCH_ANY);
 }

@@ -24,6 +24,11 @@ int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadl
 // Wakes at most `count` sleepers. The word's memory may already be gone: then nothing happens.
 void hf_futex_wake(const uint32_t *word, int count);
 
+// The same for sleepers of several kinds on one word: each says with one bit of `kind` who it is, and a wake of some
+// kinds chooses among those. The two functions above sleep as, and wake, all kinds.
+int hf_futex_wait_as(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline, uint32_t kind);
+void hf_futex_wake_kind(const uint32_t *word, int count, uint32_t kind);
+
 #ifdef __cplusplus
 }
 #endif
