@@ -126,7 +126,7 @@ private:
     bool measure_run(const session &monitored, const std::string &lock, unsigned round, const interruption &interrupted,
                      const progress &bar) {
         program what{.arguments = options_.program,
-                     .variables = monitored.preload_environment(lock, false),
+                     .variables = monitored.preload_environment({.lock = lock, .conf = "", .stats = false}),
                      .user = user_,
                      .one_output = true};
         process_end end = process(what).wait(std::chrono::duration<double>(options_.timeout_s), &interrupted);

@@ -9,13 +9,13 @@
 #include "cli/invoker.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
+#include "preload/policy_text.h"
 
 namespace holdfast::cli {
 namespace {
 
 struct run_options {
-    std::string lock = "default";
-    bool stats = false;
+    interposition wanted;
     bool as_root = false;
     std::vector<std::string> program;
 };
@@ -45,14 +45,15 @@ void print_stats(const session &session, const std::string &lock) {
 int run(const run_options &options) {
     if (options.program.empty())
         throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
-    check_lock_name(options.lock);
+    check_lock_name(options.wanted.lock);
+    check_conf(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
     session session;
-    int status = run_child(options.program, session.preload_environment(options.lock, options.stats), user);
-    if (options.stats && options.lock == "glibc")
+    int status = run_child(options.program, session.preload_environment(options.wanted), user);
+    if (options.wanted.stats && options.wanted.lock == "glibc" && options.wanted.conf.empty())
         fmt::print(stderr, "holdfast: lock glibc: the program ran as it is, nothing was counted\n");
-    else if (options.stats)
-        print_stats(session, options.lock);
+    else if (options.wanted.stats)
+        print_stats(session, options.wanted.lock);
     return status;
 }
 
@@ -62,10 +63,16 @@ void add_run(CLI::App &app, action &chosen) {
     auto options = std::make_shared<run_options>();
     CLI::App *verb =
         app.add_subcommand("run", "Run an unmodified pthread program with Holdfast's lock under its mutexes");
-    verb->add_option("--lock", options->lock, "The lock to use: default, glibc (the program as it is), or one by name")
+    verb->add_option("--lock", options->wanted.lock,
+                     "The lock of mutexes: default, glibc (the program as it is), or one by name")
         ->type_name("NAME")
         ->capture_default_str();
-    verb->add_flag("--stats", options->stats, "Print what the locks did to stderr when the program has ended");
+    verb->add_option("--conf", options->wanted.conf,
+                     "What to do with which objects: mutex, cond, rwlock, spin and barrier may be 'flexguard' or\n"
+                     "'glibc', a mutex any lock; counts more than --lock")
+        ->type_name("KIND:LOCK,...")
+        ->envname(HF_CONF_VARIABLE);
+    verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");
     verb->add_flag("--as-root", options->as_root,
                    "Under sudo: run the program as root, not as the user who called sudo");
     verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
@@ -76,6 +83,7 @@ void add_run(CLI::App &app, action &chosen) {
         "Examples:\n"
         "  holdfast run -- ./server --threads 64\n"
         "  holdfast run --stats --lock blocking -- ./server\n"
+        "  holdfast run --conf rwlock:glibc,barrier:glibc -- ./server\n"
         "  sudo holdfast run -- ./server       (the monitor needs root; the server runs as you)");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

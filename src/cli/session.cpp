@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/session.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "cli/invoker.hpp"
 #include "hint/registration.h"
 #include "lock/lock_table.h"
+#include "preload/policy_text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -53,17 +55,19 @@ environment session::native_environment() const {
     return {{HF_SOCKET_VARIABLE, server_->socket_name()}};
 }
 
-environment session::preload_environment(const std::string &lock, bool stats) const {
+environment session::preload_environment(const interposition &wanted) const {
     std::string library = preload_library().string();
-    if (lock == "glibc") {
+    if (wanted.lock == "glibc" && wanted.conf.empty()) {
         const char *preloaded = std::getenv("LD_PRELOAD");
         bool inside_another = preloaded && std::strstr(preloaded, library.c_str());
         return inside_another ? environment{{"LD_PRELOAD", preloaded_by_others(library)}} : environment{};
     }
     environment variables = native_environment();
     variables.emplace_back("LD_PRELOAD", preload_with(library));
-    variables.emplace_back("HOLDFAST_LOCK", lock);
-    if (stats)
+    variables.emplace_back(HF_LOCK_VARIABLE, wanted.lock);
+    if (!wanted.conf.empty())
+        variables.emplace_back(HF_CONF_VARIABLE, wanted.conf);
+    if (wanted.stats)
         variables.emplace_back(HF_STATS_VARIABLE, "1");
     return variables;
 }
@@ -81,6 +85,13 @@ void check_lock_name(const std::string &name) {
             return;
     }
     throw usage_error(fmt::format("there is no lock '{}': use one of {}", name, fmt::join(lock_names(), ", ")));
+}
+
+void check_conf(const std::string &conf) {
+    hf_policy_text policy{};
+    std::array<char, 512> complaint{};
+    if (!hf_policy_text_read(conf.c_str(), &policy, complaint.data(), complaint.size()))
+        throw usage_error(complaint.data());
 }
 
 } // namespace holdfast::cli

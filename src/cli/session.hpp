@@ -16,6 +16,13 @@ namespace holdfast::cli {
 
 using environment = std::vector<std::pair<std::string, std::string>>;
 
+// What the interposer is to do in an unmodified program.
+struct interposition {
+    std::string lock = "default"; // of its mutexes: a name of lock_list.def, "default" or "glibc"
+    std::string conf;             // of its other objects too, as preload/policy_text.h reads it
+    bool stats = false;
+};
+
 class session {
 public:
     // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
@@ -29,9 +36,9 @@ public:
 
     // Variables that let a program that is linked with Holdfast find the monitor.
     environment native_environment() const;
-    // Variables that put `lock` (a name of lock_list.def, or "default") under an unmodified pthread program, LD_PRELOAD
-    // included. For "glibc" there are none: the program runs as it is.
-    environment preload_environment(const std::string &lock, bool stats) const;
+    // Variables that do so, LD_PRELOAD included. For the lock "glibc" and no conf there are none: the program runs as it
+    // is.
+    environment preload_environment(const interposition &wanted) const;
 
 private:
     std::unique_ptr<monitor> monitor_; // outlives the server
@@ -43,5 +50,7 @@ private:
 std::vector<std::string> lock_names();
 // Throws usage_error with a sentence that lists the known ones.
 void check_lock_name(const std::string &name);
+// Throws usage_error with a sentence that says what is wrong with it.
+void check_conf(const std::string &conf);
 
 } // namespace holdfast::cli

@@ -14,9 +14,6 @@
 #include "base/cpu.h"
 #include "preload/policy_text.h"
 
-#define HF_CONF_VARIABLE "HOLDFAST_CONF"
-#define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
-
 enum hf_policy {
     HF_POLICY_UNDECIDED,
     HF_POLICY_OURS,

@@ -57,8 +57,8 @@ static bool read_pair(struct word pair, struct hf_policy_text *policy, char *com
         }
         char values[256];
         list_values((enum hf_object)object, values, sizeof(values));
-        snprintf(complaint, bytes, "'%.*s' is no way to treat a %s: write %s: and one of %s", (int)value.length,
-                 colon ? value.start : "", object_names[object], object_names[object], values);
+        snprintf(complaint, bytes, "%s can't be '%.*s': use one of %s", object_names[object], (int)value.length,
+                 colon ? value.start : "", values);
         return false;
     }
     snprintf(complaint, bytes, "there is no kind of object '%.*s': use mutex, cond, rwlock, spin or barrier",

@@ -22,6 +22,10 @@ enum hf_object {
 
 #define HF_PASSED_TO_GLIBC "glibc"
 
+// The environment variables: the policy's text; and a lock's name, which is short for mutex:NAME.
+#define HF_CONF_VARIABLE "HOLDFAST_CONF"
+#define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
+
 // For each kind of object a lock's name or "glibc"; NULL where nothing was said. The strings live for ever.
 struct hf_policy_text {
     const char *value[HF_OBJECTS];
