@@ -212,6 +212,32 @@ def test_unknown_lock(holdfast):
     assert_usage_error(holdfast("run", "--lock", "magic", "--", "true"), "magic", "glibc", "flexguard")
 
 
+@pytest.mark.parametrize("conf, words", [
+    ("semaphore:glibc", ["semaphore", "mutex, cond, rwlock, spin or barrier"]),
+    ("rwlock:mcs", ["rwlock", "mcs", "glibc, default, flexguard"]),
+    ("mutex:magic", ["mutex", "magic", "blocking, ttas"]),
+    ("spin", ["spin"]),
+    ("spin:", ["spin"]),
+    (":glibc", ["''"]),
+])
+def test_conf_that_makes_no_sense(holdfast, conf, words):
+    assert_usage_error(holdfast("run", "--conf", conf, "--", "true"), *words)
+    assert_usage_error(holdfast("run", "--", "true", env={**os.environ, "HOLDFAST_CONF": conf}), *words)
+
+
+def test_conf_reaches_the_program(holdfast):
+    conf = "mutex:blocking,rwlock:glibc,spin:default,"
+    result = holdfast("run", "--conf", conf, "--", "sh", "-c", 'echo "$HOLDFAST_CONF"')
+    assert (result.stdout, result.stderr, result.returncode) == (conf + "\n", "", 0)
+    assert INTERPOSER.name in holdfast("run", "--lock", "glibc", "--conf", conf, "--", "cat", "/proc/self/maps").stdout
+
+
+def test_interposer_alone_complains_once_of_a_conf_that_makes_no_sense():
+    environment = {**os.environ, "LD_PRELOAD": str(INTERPOSER), "HOLDFAST_CONF": "mutex:magic"}
+    result = subprocess.run(["/bin/true"], env=environment, capture_output=True, text=True, check=True)
+    assert result.stderr.count("\n") == 1 and "HOLDFAST_CONF" in result.stderr and "magic" in result.stderr
+
+
 def test_unknown_option_and_verb(holdfast):
     assert_usage_error(holdfast("run", "--fast", "--", "true"))
     assert_usage_error(holdfast("fly"))
