@@ -58,7 +58,7 @@ def digest_of(texts):
 
 def expect(what, wanted, found):
     if wanted != found:
-        raise Failed(f"{what}: {found} instead of {wanted}")
+        raise Failed(f"{what}: {found!s:.80} instead of {wanted!s:.80}")
 
 
 def figure(expression, output, program):

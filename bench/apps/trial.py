@@ -19,11 +19,15 @@ class Failed(Exception):
     """A run that did not do what it must."""
 
 
+def as_shell(status):
+    """128 + the signal's number for the end by a signal: what 'holdfast run' ends with, where plain programs are hit."""
+    return 128 - status if status < 0 else status
+
+
 def meaning(status):
-    """An exit status in words. 'holdfast run' ends with 128 + the signal's number, where others end by the signal."""
-    number = -status if status < 0 else status - 128
+    """An exit status in words."""
     try:
-        return f"status {status} ({signal.Signals(number).name})"
+        return f"status {as_shell(status)} ({signal.Signals(as_shell(status) - 128).name})"
     except ValueError:
         return f"status {status}"
 
@@ -117,7 +121,7 @@ class Trial:
         if number:
             self.subject.send_signal(number)
         try:
-            ended_with = self.subject.wait(self.left_s())
+            ended_with = as_shell(self.subject.wait(self.left_s()))
         except subprocess.TimeoutExpired as expired:
             raise Failed(f"timeout after {self.timeout_s:g} s, at its end") from expired
         stdout, stderr = (self.output(stream).read_bytes() for stream in ("stdout", "stderr"))
@@ -141,8 +145,9 @@ class Trial:
         return stdout.decode(errors="replace"), stderr.decode(errors="replace")
 
     def last_words(self):
-        lines = self.output("stderr").read_text(errors="replace").splitlines()
-        return next((line for line in reversed(lines) if line and not line.startswith("  ")), "no output")
+        """Of the program under test."""
+        lines = STATS.sub(b"", self.output("stderr").read_bytes()).decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "no output"
 
     def close(self):
         """Whatever came before: no process and no file stays."""
