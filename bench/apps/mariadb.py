@@ -50,7 +50,8 @@ def run(trial):
                 "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--innodb-flush-log-at-trx-commit=2")
     trial.wait_until(lambda: answers(PORT))
 
-    query(trial, "create database bench; use bench;" + "".join(LOAD.format(table=table, rows=ROWS) for table in ALL_TABLES))
+    tables = "".join(LOAD.format(table=table, rows=ROWS) for table in ALL_TABLES)
+    query(trial, "create database bench; use bench;" + tables)
     loaded = query(trial, "checksum table " + ", ".join(ALL_TABLES) + ";")
 
     # Each of these adds 1 to one row; threads meet in the rows, and in the index.

@@ -14,7 +14,8 @@ KEYS = 200  # of each of our clients
 PER_SECOND = re.compile(r"TPS: (\d+)")
 MISSES = re.compile(r"^get_misses: (\d+)", re.MULTILINE)
 WRONG = re.compile(r"^verify_failed: (\d+)", re.MULTILINE)
-# Without a file of its own memaslap wants to write one into its user's home. Sizes, and the share of set (0) and get (1).
+
+# Sizes, and the shares of set (0) and get (1). Without a file memaslap wants to write one into its user's home.
 CONFIGURATION = """
 key
 32 64 1
@@ -40,7 +41,7 @@ def write_and_read(index):
 
 
 def run(trial):
-    trial.begin("memcached", "-l", "127.0.0.1", "-p", PORT, "-U", 0, "-t", 8, "-m", 1024)  # room for all: nothing is evicted
+    trial.begin("memcached", "-l", "127.0.0.1", "-p", PORT, "-U", 0, "-t", 8, "-m", 1024)  # MB: nothing is evicted
     trial.wait_until(lambda: answers(PORT))
 
     (trial.directory / "memaslap.conf").write_text(CONFIGURATION)

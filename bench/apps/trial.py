@@ -11,7 +11,7 @@ import time
 from containment import end_others, others
 
 # What 'holdfast run --stats' adds to the standard error, at its end.
-STATS = re.compile(rb"holdfast: lock \S+; monitor: (.*)\n((?:  [a-z ]+? +\d+\n)+)\Z")
+STATS = re.compile(r"holdfast: lock \S+; monitor: (.*)\n((?:  [a-z ]+? +\d+\n)+)\Z")
 GRACE_S = 2  # for processes that a server leaves to end by themselves
 
 
@@ -20,7 +20,7 @@ class Failed(Exception):
 
 
 def as_shell(status):
-    """128 + the signal's number for the end by a signal: what 'holdfast run' ends with, where plain programs are hit."""
+    """128 + the signal's number where a signal ended a plain program, as 'holdfast run' has it."""
     return 128 - status if status < 0 else status
 
 
@@ -96,7 +96,7 @@ class Trial:
             except OSError:
                 pass
             if self.subject.poll() is not None:
-                raise Failed(f"ended at its start with {meaning(self.subject.returncode)}: {self.last_words()}")
+                raise Failed("did not start")
             self.left_s()
             time.sleep(0.02)
 
@@ -124,30 +124,42 @@ class Trial:
             ended_with = as_shell(self.subject.wait(self.left_s()))
         except subprocess.TimeoutExpired as expired:
             raise Failed(f"timeout after {self.timeout_s:g} s, at its end") from expired
-        stdout, stderr = (self.output(stream).read_bytes() for stream in ("stdout", "stderr"))
-        if found := STATS.search(stderr):
-            stderr = stderr[:found.start()]
-            self.monitor = found.group(1).decode()
-            for line in found.group(2).decode().splitlines():
-                name, _, count = line.strip().rpartition(" ")
-                self.stats[name.strip()] = int(count)
-        elif self.holdfast:
-            raise Failed(f"'holdfast run --stats' printed no counts: {self.last_words()}")
-        if b"ld.so: object" in stderr:
-            raise Failed(f"was not interposed: {self.last_words()}")
+        if self.holdfast:
+            self.take_stats()
         if ended_with != status:
-            raise Failed(f"ended with {meaning(ended_with)} instead of {meaning(status)}: {self.last_words()}")
+            raise Failed(f"a wrong end: {meaning(status)} was expected")
         patience = time.monotonic() + GRACE_S
         while left := others():
             if time.monotonic() > patience:
                 raise Failed("left processes running: " + ", ".join(name for _, name in left))
             time.sleep(0.01)
-        return stdout.decode(errors="replace"), stderr.decode(errors="replace")
+        return self.said("stdout"), self.said("stderr")
+
+    def said(self, stream):
+        """What the program under test has written, without what 'holdfast run' adds."""
+        return STATS.sub("", self.output(stream).read_text(errors="replace"))
 
     def last_words(self):
-        """Of the program under test."""
-        lines = STATS.sub(b"", self.output("stderr").read_bytes()).decode(errors="replace").strip().splitlines()
+        lines = self.said("stderr").strip().splitlines()
         return lines[-1] if lines else "no output"
+
+    def take_stats(self):
+        """Keeps what Holdfast counted; also makes sure that it was there."""
+        found = STATS.search(self.output("stderr").read_text(errors="replace"))
+        if not found:
+            raise Failed("'holdfast run --stats' printed no counts")
+        if "ld.so: object" in self.said("stderr"):
+            raise Failed("not interposed")
+        self.monitor = found.group(1)
+        for line in found.group(2).splitlines():
+            name, _, count = line.strip().rpartition(" ")
+            self.stats[name.strip()] = int(count)
+
+    def its_end(self):
+        """How the program under test ended, or an empty string if it runs."""
+        if self.subject is None or self.subject.poll() is None:
+            return ""
+        return f"; it ended with {meaning(as_shell(self.subject.returncode))}: {self.last_words()}"
 
     def close(self):
         """Whatever came before: no process and no file stays."""

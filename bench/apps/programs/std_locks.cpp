@@ -21,7 +21,8 @@ namespace {
 
 constexpr unsigned thread_count = 16;
 
-template <typename body> void in_threads(body run) {
+template <typename body>
+void in_threads(body run) {
     std::vector<std::jthread> threads;
     for (unsigned index = 0; index < thread_count; index++)
         threads.emplace_back(run, index);
