@@ -157,7 +157,11 @@ class Trial:
 
     def its_end(self):
         """How the program under test ended, or an empty string if it runs."""
-        if self.subject is None or self.subject.poll() is None:
+        if self.subject is None:
+            return ""
+        try:
+            self.subject.wait(0.5)  # a client may hear of it before we do
+        except subprocess.TimeoutExpired:
             return ""
         return f"; it ended with {meaning(as_shell(self.subject.returncode))}: {self.last_words()}"
 
