@@ -47,7 +47,7 @@ std_locks = Program(
     command=["{built}/std_locks"])
 
 openmp_gnu = Program(
-    "openmp.c", "16 threads, gcc's libgomp", 150000,
+    "openmp.c", "16 threads, gcc's libgomp", 500000,
     compiler=["gcc", "-O2", "-fopenmp", "-o", "openmp_gnu"],
     command=["{built}/openmp_gnu"])
 
