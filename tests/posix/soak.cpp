@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A soak: random operations on random objects by many threads, with signals, cancellations, forks and kills, each object
-// checked against a model beside it: plain variables that are changed inside only. A mismatch, an error that the call may
-// not return, or a thread that waits for longer than patience lasts ends the run with one sentence, the seed, and status
-// 1. What the model knows:
+// A soak: random operations on random objects by many threads, with signals, cancellations, forks and kills, each
+// object checked against a model beside it: plain variables that are changed inside only. A mismatch, an error that the
+// call may not return, or a thread that waits for longer than patience lasts ends the run with one sentence, the seed,
+// and status 1. What the model knows:
 //
 //     mutex      who is inside, how deep; two counts that are equal outside. Where holders get killed, robust: the next
 //                owner is told, and finds at most the one step that the dead one was in.
@@ -834,7 +834,8 @@ void supervise() {
             if (worker &one = workers[static_cast<std::size_t>(id - 1)]; !one.started)
                 start(one, id, random());
         for (int turn = 0; turn < 20; turn++) {
-            worker &one = workers[random() % static_cast<std::size_t>(options.threads)];
+            // Every second one: a signal has the kernel compare the word again, which heals a lost wake-up.
+            worker &one = workers[2 * (random() % static_cast<std::size_t>((options.threads + 1) / 2))];
             if (one.started && !one.ended)
                 pthread_kill(one.thread, SIGUSR1);
             usleep(500);
