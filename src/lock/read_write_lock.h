@@ -42,7 +42,7 @@ enum hf_rw_state {
     HF_RW_READER = 8,
 };
 
-// More readers than this are refused with EAGAIN; up to as many again may be on their way to be refused.
+// With so many readers further ones are refused (EAGAIN); as many again may be on their way to find out.
 #define HF_RW_READERS_FULL (1u << 31)
 
 // Zeroed memory is a free lock.
@@ -55,7 +55,7 @@ static inline bool hf_rw_is_free(uint32_t state) {
     return (state & ~(uint32_t)(HF_RW_WRITERS_SLEEP | HF_RW_READERS_SLEEP)) == 0;
 }
 
-// Waits for the end of the writer, counted as a reader and critical already. Returns 0 with the lock held for reading;
+// Waits for the end of the writer, after hf_rw_read_begin. Returns 0 with the lock held for reading;
 // or ETIMEDOUT, not counted and not critical any more.
 int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)
     __attribute__((cold, visibility("hidden")));
@@ -67,20 +67,20 @@ int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 void hf_rw_wake_writer(const struct hf_rw_lock *lock) __attribute__((cold, visibility("hidden")));
 void hf_rw_wake_readers(const struct hf_rw_lock *lock) __attribute__((cold, visibility("hidden")));
 
-// Takes the lock for reading. Returns 0, EAGAIN when there are too many readers, or ETIMEDOUT (deadline NULL: never).
-static inline int hf_rw_read_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self,
-                                     const struct hf_deadline *deadline) {
+// Begins to read: the caller is counted as a reader and critical. What the state was says whether it holds the lock
+// now; if not, it has to wait (hf_rw_wait_to_read) or to give up what it has begun (hf_rw_read_release).
+static inline uint32_t hf_rw_read_begin(struct hf_rw_lock *lock, struct hf_thread_record *self) {
     hf_critical_enter(self);
     // Acquire: pairs with the release of the last writer.
-    uint32_t was = hf_fetch_add_acquire(&lock->state, HF_RW_READER);
-    if (HF_LIKELY(!(was & HF_RW_WRITER) && was < HF_RW_READERS_FULL))
-        return 0;
-    if (was >= HF_RW_READERS_FULL) {
-        hf_fetch_sub_release(&lock->state, HF_RW_READER);
-        hf_critical_leave(self);
-        return EAGAIN;
-    }
-    return hf_rw_wait_to_read(lock, self, deadline);
+    return hf_fetch_add_acquire(&lock->state, HF_RW_READER);
+}
+
+static inline bool hf_rw_is_full(uint32_t was) {
+    return was >= HF_RW_READERS_FULL;
+}
+
+static inline bool hf_rw_has_begun(uint32_t was) {
+    return !(was & (HF_RW_WRITER | HF_RW_READERS_FULL));
 }
 
 // Takes the lock for reading if no writer has it. Returns 0, EBUSY or EAGAIN.
@@ -105,13 +105,6 @@ static inline bool hf_rw_write_try_acquire(struct hf_rw_lock *lock, struct hf_th
     }
     hf_critical_leave(self);
     return false;
-}
-
-static inline int hf_rw_write_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self,
-                                      const struct hf_deadline *deadline) {
-    if (HF_LIKELY(hf_rw_write_try_acquire(lock, self)))
-        return 0;
-    return hf_rw_wait_to_write(lock, self, deadline);
 }
 
 // Is it held for writing? Asked by a holder only: then the answer says how the caller holds it.

@@ -117,7 +117,7 @@ __attribute__((constructor)) static void choose(void) {
     const char *name = hf_policy_mutex_lock();
     const struct hf_lock_kind *kind = name ? hf_lock_kind_find(name) : NULL;
     if (name && strcmp(name, HF_PASSED_TO_GLIBC) == 0)
-        hf_lock_choice.passed_on = ~0;
+        hf_lock_choice.discipline = HF_DISCIPLINE_GLIBCS;
     if (!kind || strcmp(kind->name, "flexguard") == 0)
         return;
     if (strcmp(kind->name, "blocking") == 0) {

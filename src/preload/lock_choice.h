@@ -8,7 +8,7 @@
 //                 gate is held as long as the word, so waiters wait as that lock's waiters do. Only a thread that comes
 //                 by way of glibc (out of a condition variable, say) takes the word without the gate, and says so in
 //                 owner_has_gate.
-//     passed_on   glibc's own functions; any of the others may have taken the mutex before that was decided
+//     GLIBCS      glibc's own functions. They may meet mutexes that FlexGuard has taken before this was decided.
 #ifndef HF_PRELOAD_LOCK_CHOICE_H
 #define HF_PRELOAD_LOCK_CHOICE_H
 
@@ -19,18 +19,22 @@
 #include "preload/mutex_layout.h"
 
 enum hf_discipline {
-    HF_DISCIPLINE_FLEXGUARD,
+    HF_DISCIPLINE_FLEXGUARD = 0, // so that one look at kind and discipline tells the usual case (mutex.c)
     HF_DISCIPLINE_BLOCKING,
     HF_DISCIPLINE_GATED,
+    HF_DISCIPLINE_GLIBCS,
 };
 
 // Chosen by the constructor as the policy says; FlexGuard before.
 struct hf_lock_choice {
     enum hf_discipline discipline;
-    int passed_on; // a kind that is no mutex's when mutexes are glibc's, so that one look at both tells; else 0
     const struct hf_lock_kind *gate;
 };
-extern struct hf_lock_choice hf_lock_choice;
+extern struct hf_lock_choice hf_lock_choice __attribute__((visibility("hidden")));
+
+static inline bool hf_mutex_is_chosen(const struct hf_mutex *mutex) {
+    return hf_lock_choice.discipline != HF_DISCIPLINE_GLIBCS && hf_mutex_is_ours(mutex);
+}
 
 // Take and give back the mutex by a discipline other than FlexGuard. As their counterparts in flexguard_lock.h: 0 or
 // ETIMEDOUT.

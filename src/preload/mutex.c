@@ -18,16 +18,12 @@ enum verdict {
     VERDICT_OWN,     // an errorcheck mutex that the caller holds
 };
 
-static inline bool is_ours(const struct hf_mutex *mutex) {
-    return !hf_lock_choice.passed_on && hf_mutex_is_ours(mutex);
-}
-
 static inline bool is_owner(const struct hf_mutex *mutex, struct hf_thread_record *self) {
     // Relaxed: only the caller itself can have stored the caller's tid there.
     return hf_load_relaxed(&mutex->owner) == hf_tid(self);
 }
 
-static enum verdict judge(struct hf_mutex *mutex, struct hf_thread_record *self) {
+static __attribute__((noinline)) enum verdict judge(struct hf_mutex *mutex, struct hf_thread_record *self) {
     enum hf_mutex_type type = hf_mutex_type_of(mutex);
     if (type == HF_MUTEX_RECURSIVE && is_owner(mutex, self)) {
         if (mutex->count + 1 == 0)
@@ -44,6 +40,12 @@ static inline void become_owner(struct hf_mutex *mutex, struct hf_thread_record 
     mutex->nusers++;
 }
 
+static inline int become_first_owner_of_typed(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    become_owner(mutex, self);
+    mutex->count = hf_mutex_type_of(mutex) == HF_MUTEX_RECURSIVE;
+    return 0;
+}
+
 static inline int acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
         return hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, self, deadline);
@@ -56,17 +58,26 @@ static inline bool try_acquire(struct hf_mutex *mutex, struct hf_thread_record *
     return hf_chosen_try_acquire(mutex, self);
 }
 
-static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
+static inline void stop_being_owner(struct hf_mutex *mutex) {
     hf_store_relaxed(&mutex->owner, 0);
     mutex->nusers--;
+}
+
+static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    stop_being_owner(mutex);
     if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
         hf_flexguard_release(&mutex->word, self);
     else
         hf_chosen_release(mutex);
 }
 
-// Any type, with or without a deadline; the paths that are taken often are written out in the functions below.
-static __attribute__((noinline)) int lock_typed(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
+// Anything but a normal mutex under FlexGuard: the one path that is written out in hf_mutex_lock and hf_mutex_unlock.
+static inline bool is_unusual(const struct hf_mutex *mutex) {
+    return ((uint32_t)mutex->kind | (uint32_t)hf_lock_choice.discipline) != 0;
+}
+
+// Any type and discipline, with or without a deadline, of a mutex that was not free or whose caller has no record yet.
+static __attribute__((noinline)) int lock_typed_slowly(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
     switch (judge(mutex, self)) {
     case VERDICT_DONE: return 0;
@@ -80,24 +91,32 @@ static __attribute__((noinline)) int lock_typed(struct hf_mutex *mutex, const st
     } else if (!try_acquire(mutex, self)) {
         return EINVAL; // an impossible deadline matters only to who would have to wait
     }
-    become_owner(mutex, self);
-    mutex->count = hf_mutex_type_of(mutex) == HF_MUTEX_RECURSIVE;
-    return 0;
+    return become_first_owner_of_typed(mutex, self);
+}
+
+// Who finds the word free is not its owner, and need not be judged. This much without a call, hence without a frame.
+static __attribute__((noinline)) int lock_typed(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
+    struct hf_thread_record *self = hf_self_record;
+    bool free = hf_load_relaxed(&mutex->word) == HF_WORD_FREE;
+    if (HF_LIKELY(free && self && self->tid && hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD) &&
+        hf_flexguard_try_acquire(&mutex->word, self))
+        return become_first_owner_of_typed(mutex, self);
+    return lock_typed_slowly(mutex, deadline);
 }
 
 int hf_mutex_lock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY((mutex->kind | hf_lock_choice.passed_on) != HF_MUTEX_NORMAL))
-        return is_ours(mutex) ? lock_typed(mutex, NULL) : hf_glibc()->mutex_lock(posix);
+    if (HF_UNLIKELY(is_unusual(mutex)))
+        return hf_mutex_is_chosen(mutex) ? lock_typed(mutex, NULL) : hf_glibc()->mutex_lock(posix);
     struct hf_thread_record *self = hf_self();
-    acquire(mutex, self, NULL);
+    hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, self, NULL);
     become_owner(mutex, self);
     return 0;
 }
 
 static int interposed_trylock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!is_ours(mutex))
+    if (!hf_mutex_is_chosen(mutex))
         return hf_glibc()->mutex_trylock(posix);
     struct hf_thread_record *self = hf_self();
     switch (judge(mutex, self)) {
@@ -106,17 +125,12 @@ static int interposed_trylock(pthread_mutex_t *posix) {
     case VERDICT_OWN: return EBUSY;
     case VERDICT_ACQUIRE: break;
     }
-    if (!try_acquire(mutex, self))
-        return EBUSY;
-    become_owner(mutex, self);
-    if (hf_mutex_type_of(mutex) == HF_MUTEX_RECURSIVE)
-        mutex->count = 1;
-    return 0;
+    return try_acquire(mutex, self) ? become_first_owner_of_typed(mutex, self) : EBUSY;
 }
 
 static int interposed_timedlock(pthread_mutex_t *posix, const struct timespec *at) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!is_ours(mutex))
+    if (!hf_mutex_is_chosen(mutex))
         return hf_glibc()->mutex_timedlock(posix, at);
     struct hf_deadline deadline = {.clock = CLOCK_REALTIME, .at = *at};
     return lock_typed(mutex, &deadline);
@@ -124,7 +138,7 @@ static int interposed_timedlock(pthread_mutex_t *posix, const struct timespec *a
 
 static int interposed_clocklock(pthread_mutex_t *posix, clockid_t clock, const struct timespec *at) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!is_ours(mutex))
+    if (!hf_mutex_is_chosen(mutex))
         return hf_glibc()->mutex_clocklock(posix, clock, at);
     // Unlike a bad time, a bad clock is refused at once.
     if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
@@ -146,9 +160,11 @@ static __attribute__((noinline)) int unlock_typed(struct hf_mutex *mutex) {
 
 int hf_mutex_unlock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY((mutex->kind | hf_lock_choice.passed_on) != HF_MUTEX_NORMAL))
-        return is_ours(mutex) ? unlock_typed(mutex) : hf_glibc()->mutex_unlock(posix);
-    release(mutex, hf_self());
+    if (HF_UNLIKELY(is_unusual(mutex)))
+        return hf_mutex_is_chosen(mutex) ? unlock_typed(mutex) : hf_glibc()->mutex_unlock(posix);
+    struct hf_thread_record *self = hf_self();
+    stop_being_owner(mutex);
+    hf_flexguard_release(&mutex->word, self);
     return 0;
 }
 

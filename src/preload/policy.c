@@ -8,7 +8,9 @@
 #include "preload/barrier_layout.h"
 #include "preload/cond_layout.h"
 
-unsigned char hf_policies[HF_OBJECTS];
+uint32_t hf_policies[HF_OBJECTS] = {HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED,
+                                    HF_POLICY_UNDECIDED};
+_Static_assert(HF_OBJECTS == 5, "each is undecided at first");
 
 static const char *mutex_lock;
 

@@ -10,22 +10,24 @@
 #ifndef HF_PRELOAD_POLICY_H
 #define HF_PRELOAD_POLICY_H
 
+#include <stdint.h>
+
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "preload/policy_text.h"
 
 enum hf_policy {
+    HF_POLICY_OURS = 0, // so that one look at policy and attributes tells the usual case
     HF_POLICY_UNDECIDED,
-    HF_POLICY_OURS,
     HF_POLICY_GLIBCS,
 };
 
-extern unsigned char hf_policies[HF_OBJECTS];
+extern uint32_t hf_policies[HF_OBJECTS] __attribute__((visibility("hidden")));
 
 bool hf_policy_decide(enum hf_object object) __attribute__((cold));
 
 static inline bool hf_policy_is_ours(enum hf_object object) {
-    unsigned char policy = hf_load_relaxed(&hf_policies[object]);
+    uint32_t policy = hf_load_relaxed(&hf_policies[object]);
     return HF_LIKELY(policy == HF_POLICY_OURS) || (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object));
 }
 

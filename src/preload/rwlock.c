@@ -36,9 +36,17 @@ static inline struct hf_rwlock *rwlock_in(pthread_rwlock_t *posix) {
     return (struct hf_rwlock *)posix;
 }
 
-static inline bool is_ours(const pthread_rwlock_t *posix) {
+static bool is_ours_after_all(const pthread_rwlock_t *posix) __attribute__((noinline));
+
+static bool is_ours_after_all(const pthread_rwlock_t *posix) {
     return hf_policy_is_ours(HF_OBJECT_RWLOCK) && posix->__data.__shared == 0 &&
            posix->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
+
+// One look for the usual case: Holdfast's policy, for one process, of the default kind.
+static inline bool is_ours(const pthread_rwlock_t *posix) {
+    uint32_t unusual = hf_load_relaxed(&hf_policies[HF_OBJECT_RWLOCK]) | posix->__data.__shared | posix->__data.__flags;
+    return HF_LIKELY(unusual == 0) || is_ours_after_all(posix);
 }
 
 static inline bool is_writer(const struct hf_rwlock *rwlock, const struct hf_thread_record *self) {
@@ -52,35 +60,47 @@ static inline int finish(int error, struct hf_thread_record *self) {
     return error;
 }
 
-static int read_acquire(pthread_rwlock_t *posix, const struct hf_deadline *deadline) {
-    struct hf_rwlock *rwlock = rwlock_in(posix);
-    struct hf_thread_record *self = hf_self();
-    if (deadline && !hf_deadline_is_valid(deadline))
-        return EINVAL;
-    if (HF_UNLIKELY(is_writer(rwlock, self)))
-        return EDEADLK;
-    return finish(hf_rw_read_acquire(&rwlock->lock, self, deadline), self);
+static __attribute__((noinline)) int read_after_all(struct hf_rwlock *rwlock, struct hf_thread_record *self,
+                                                    uint32_t was, const struct hf_deadline *deadline) {
+    if (!hf_rw_is_full(was) && !is_writer(rwlock, self))
+        return hf_rw_wait_to_read(&rwlock->lock, self, deadline);
+    hf_rw_read_release(&rwlock->lock, self);
+    return hf_rw_is_full(was) ? EAGAIN : EDEADLK;
 }
 
-static int write_acquire(pthread_rwlock_t *posix, const struct hf_deadline *deadline) {
-    struct hf_rwlock *rwlock = rwlock_in(posix);
+static inline int read_acquire(struct hf_rwlock *rwlock, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
-    if (deadline && !hf_deadline_is_valid(deadline))
-        return EINVAL;
-    if (HF_UNLIKELY(is_writer(rwlock, self)))
-        return EDEADLK;
-    int error = hf_rw_write_acquire(&rwlock->lock, self, deadline);
-    if (!error)
-        hf_store_relaxed(&rwlock->writer, hf_tid(self));
-    return finish(error, self);
+    uint32_t was = hf_rw_read_begin(&rwlock->lock, self);
+    return finish(HF_LIKELY(hf_rw_has_begun(was)) ? 0 : read_after_all(rwlock, self, was, deadline), self);
+}
+
+static inline int write_acquire(struct hf_rwlock *rwlock, const struct hf_deadline *deadline) {
+    struct hf_thread_record *self = hf_self();
+    if (HF_UNLIKELY(!hf_rw_write_try_acquire(&rwlock->lock, self))) {
+        int error = is_writer(rwlock, self) ? EDEADLK : hf_rw_wait_to_write(&rwlock->lock, self, deadline);
+        if (error)
+            return error;
+    }
+    hf_store_relaxed(&rwlock->writer, hf_tid(self));
+    return finish(0, self);
+}
+
+static int read_until(struct hf_rwlock *rwlock, clockid_t clock, const struct timespec *at) {
+    struct hf_deadline deadline = {.clock = clock, .at = *at};
+    return hf_deadline_is_valid(&deadline) ? read_acquire(rwlock, &deadline) : EINVAL;
+}
+
+static int write_until(struct hf_rwlock *rwlock, clockid_t clock, const struct timespec *at) {
+    struct hf_deadline deadline = {.clock = clock, .at = *at};
+    return hf_deadline_is_valid(&deadline) ? write_acquire(rwlock, &deadline) : EINVAL;
 }
 
 static int interposed_rdlock(pthread_rwlock_t *posix) {
-    return is_ours(posix) ? read_acquire(posix, NULL) : hf_glibc()->rwlock_rdlock(posix);
+    return is_ours(posix) ? read_acquire(rwlock_in(posix), NULL) : hf_glibc()->rwlock_rdlock(posix);
 }
 
 static int interposed_wrlock(pthread_rwlock_t *posix) {
-    return is_ours(posix) ? write_acquire(posix, NULL) : hf_glibc()->rwlock_wrlock(posix);
+    return is_ours(posix) ? write_acquire(rwlock_in(posix), NULL) : hf_glibc()->rwlock_wrlock(posix);
 }
 
 static int interposed_tryrdlock(pthread_rwlock_t *posix) {
@@ -104,29 +124,25 @@ static int interposed_trywrlock(pthread_rwlock_t *posix) {
 static int interposed_clockrdlock(pthread_rwlock_t *posix, clockid_t clock, const struct timespec *at) {
     if (!is_ours(posix))
         return hf_glibc()->rwlock_clockrdlock(posix, clock, at);
-    struct hf_deadline deadline = {.clock = clock, .at = *at};
-    return read_acquire(posix, &deadline);
+    return read_until(rwlock_in(posix), clock, at);
 }
 
 static int interposed_clockwrlock(pthread_rwlock_t *posix, clockid_t clock, const struct timespec *at) {
     if (!is_ours(posix))
         return hf_glibc()->rwlock_clockwrlock(posix, clock, at);
-    struct hf_deadline deadline = {.clock = clock, .at = *at};
-    return write_acquire(posix, &deadline);
+    return write_until(rwlock_in(posix), clock, at);
 }
 
 static int interposed_timedrdlock(pthread_rwlock_t *posix, const struct timespec *at) {
     if (!is_ours(posix))
         return hf_glibc()->rwlock_timedrdlock(posix, at);
-    struct hf_deadline deadline = {.clock = CLOCK_REALTIME, .at = *at};
-    return read_acquire(posix, &deadline);
+    return read_until(rwlock_in(posix), CLOCK_REALTIME, at);
 }
 
 static int interposed_timedwrlock(pthread_rwlock_t *posix, const struct timespec *at) {
     if (!is_ours(posix))
         return hf_glibc()->rwlock_timedwrlock(posix, at);
-    struct hf_deadline deadline = {.clock = CLOCK_REALTIME, .at = *at};
-    return write_acquire(posix, &deadline);
+    return write_until(rwlock_in(posix), CLOCK_REALTIME, at);
 }
 
 static int interposed_unlock(pthread_rwlock_t *posix) {

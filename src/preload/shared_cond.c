@@ -26,7 +26,7 @@ static struct depth_owed stand_aside(pthread_mutex_t *posix) {
     struct hf_thread_record *self = hf_self();
     struct depth_owed owed = {.depth = self->critical.critical_depth};
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_lock_choice.passed_on && hf_mutex_is_ours(mutex)) {
+    if (hf_mutex_is_chosen(mutex)) {
         hf_chosen_open_gate(mutex);
         hf_critical_leave(self);
     }

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// An unmodified pthread program that does nothing but use one kind of object with many threads.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <fmt/core.h>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <pthread.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct options {
+    std::string object = "rwlock";
+    unsigned threads = 4;
+    double seconds = 1;
+    unsigned readers_percent = 90;
+    unsigned inside = 50;   // turns of an empty loop while the object is held
+    unsigned outside = 200; // and between two uses
+};
+
+std::atomic<bool> stopped = false;
+
+void be_busy(unsigned turns) {
+    for (unsigned turn = 0; turn < turns; turn++)
+        asm volatile("" ::: "memory");
+}
+
+// Each returns how often it used the object until it was stopped.
+using user = std::function<std::uint64_t(unsigned thread)>;
+
+user reader_and_writer(const options &wanted) {
+    return [&wanted](unsigned thread) {
+        static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+        std::uint64_t uses = 0;
+        std::uint32_t random = thread * 2654435761u + 1;
+        for (; !stopped.load(std::memory_order_relaxed); uses++) {
+            random = random * 1664525 + 1013904223;
+            if ((random >> 16) % 100 < wanted.readers_percent)
+                pthread_rwlock_rdlock(&lock);
+            else
+                pthread_rwlock_wrlock(&lock);
+            be_busy(wanted.inside);
+            pthread_rwlock_unlock(&lock);
+            be_busy(wanted.outside);
+        }
+        return uses;
+    };
+}
+
+user spinner(const options &wanted) {
+    static pthread_spinlock_t lock;
+    pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE);
+    return [&wanted](unsigned) {
+        std::uint64_t uses = 0;
+        for (; !stopped.load(std::memory_order_relaxed); uses++) {
+            pthread_spin_lock(&lock);
+            be_busy(wanted.inside);
+            pthread_spin_unlock(&lock);
+            be_busy(wanted.outside);
+        }
+        return uses;
+    };
+}
+
+// The stop is read by one thread of each round, so that all leave after the same one.
+user barrier_member(const options &wanted) {
+    static pthread_barrier_t barrier;
+    static std::atomic<bool> last_round = false;
+    pthread_barrier_init(&barrier, nullptr, wanted.threads);
+    return [&wanted](unsigned) {
+        std::uint64_t rounds = 0;
+        while (!last_round) {
+            be_busy(wanted.outside);
+            if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+                last_round = stopped.load();
+            pthread_barrier_wait(&barrier);
+            rounds += 2;
+        }
+        return rounds / wanted.threads;
+    };
+}
+
+// A bounded queue: half of the threads put, half take.
+user queue_member(const options &wanted) {
+    return [&wanted](unsigned thread) {
+        static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+        static pthread_cond_t not_full = PTHREAD_COND_INITIALIZER, not_empty = PTHREAD_COND_INITIALIZER;
+        static unsigned queued = 0;
+        constexpr unsigned queued_max = 16;
+        bool puts = thread % 2 == 0;
+        std::uint64_t uses = 0;
+        for (bool over = false; !over;) {
+            be_busy(wanted.outside);
+            pthread_mutex_lock(&mutex);
+            while (!(over = stopped.load()) && queued == (puts ? queued_max : 0))
+                pthread_cond_wait(puts ? &not_full : &not_empty, &mutex);
+            if (over) {
+                pthread_cond_broadcast(&not_full);
+                pthread_cond_broadcast(&not_empty);
+            } else {
+                queued += puts ? 1 : -1u;
+                be_busy(wanted.inside);
+                pthread_cond_signal(puts ? &not_empty : &not_full);
+                uses++;
+            }
+            pthread_mutex_unlock(&mutex);
+        }
+        return uses;
+    };
+}
+
+// One thread says that it is time for the next round, all others wait for that: a broadcast to the whole crowd.
+user crowd_member(const options &wanted) {
+    return [&wanted](unsigned thread) {
+        static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+        static pthread_cond_t begun = PTHREAD_COND_INITIALIZER, all_there = PTHREAD_COND_INITIALIZER;
+        static unsigned arrived = 0;
+        static std::uint64_t round = 0;
+        static bool over = false;
+        std::uint64_t woken = 0;
+        pthread_mutex_lock(&mutex);
+        while (!over) {
+            if (thread == 0) {
+                while (arrived < wanted.threads - 1)
+                    pthread_cond_wait(&all_there, &mutex);
+                arrived = 0;
+                round++;
+                over = stopped.load();
+                pthread_cond_broadcast(&begun);
+            } else {
+                std::uint64_t seen = round;
+                if (++arrived == wanted.threads - 1)
+                    pthread_cond_signal(&all_there);
+                while (round == seen)
+                    pthread_cond_wait(&begun, &mutex);
+                woken++;
+                pthread_mutex_unlock(&mutex);
+                be_busy(wanted.outside);
+                pthread_mutex_lock(&mutex);
+            }
+        }
+        pthread_mutex_unlock(&mutex);
+        return woken;
+    };
+}
+
+const std::map<std::string, user (*)(const options &)> users{
+    {"rwlock", reader_and_writer}, {"spin", spinner}, {"barrier", barrier_member}, {"cond-queue", queue_member},
+    {"cond-crowd", crowd_member},
+};
+
+double uses_a_second(const options &wanted) {
+    user use = users.at(wanted.object)(wanted);
+    std::vector<std::uint64_t> uses(wanted.threads);
+    std::vector<std::thread> team;
+    auto begin = std::chrono::steady_clock::now();
+    for (unsigned thread = 0; thread < wanted.threads; thread++)
+        team.emplace_back([&, thread] { uses[thread] = use(thread); });
+    std::this_thread::sleep_for(std::chrono::duration<double>(wanted.seconds));
+    stopped = true;
+    for (auto &thread : team)
+        thread.join();
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return static_cast<double>(std::accumulate(uses.begin(), uses.end(), std::uint64_t{0})) / took.count();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    CLI::App app{"Uses one kind of pthread object with many threads.", "pthread-objects"};
+    app.footer("Prints uses per second (of a barrier: rounds; of a crowd: threads woken).\n"
+               "Example: holdfast compare --metric ': ([0-9]+)' -- pthread-objects --object barrier --threads 8");
+    options wanted;
+    std::vector<std::string> names;
+    for (const auto &[name, make] : users)
+        names.push_back(name);
+    app.add_option("--object", wanted.object, "What to use")->check(CLI::IsMember(names))->capture_default_str();
+    app.add_option("--threads", wanted.threads, "Number of threads")
+        ->check(CLI::Range(2u, 10000u))
+        ->capture_default_str();
+    app.add_option("--seconds", wanted.seconds, "How long")->check(CLI::Range(0.001, 86400.0))->capture_default_str();
+    app.add_option("--readers", wanted.readers_percent, "Percent of the uses of a rwlock that read")
+        ->check(CLI::Range(0u, 100u))
+        ->capture_default_str();
+    app.add_option("--inside", wanted.inside, "Turns of an empty loop while it is held")->capture_default_str();
+    app.add_option("--outside", wanted.outside, "And between two uses")->capture_default_str();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0)
+            return app.exit(error);
+        fmt::print(stderr, "pthread-objects: {}\n", error.what());
+        return 2;
+    }
+    fmt::print("{} : {:.0f} uses/s\n", wanted.object, uses_a_second(wanted));
+    return 0;
+}

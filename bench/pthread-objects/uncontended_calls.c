@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Takes and gives back an object that nobody else wants, COUNT times: ./run counts the instructions of it.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+static void use_mutex(void) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+}
+static void use_recursive_mutex(void) {
+    pthread_mutex_lock(&recursive);
+    pthread_mutex_unlock(&recursive);
+}
+static void read_rwlock(void) {
+    pthread_rwlock_rdlock(&rwlock);
+    pthread_rwlock_unlock(&rwlock);
+}
+static void write_rwlock(void) {
+    pthread_rwlock_wrlock(&rwlock);
+    pthread_rwlock_unlock(&rwlock);
+}
+static void use_spin(void) {
+    pthread_spin_lock(&spin);
+    pthread_spin_unlock(&spin);
+}
+static void signal_nobody(void) {
+    pthread_cond_signal(&cond);
+}
+
+static const struct {
+    const char *name;
+    void (*use)(void);
+} uses[] = {
+    {"mutex", use_mutex},         {"recursive-mutex", use_recursive_mutex},
+    {"rwlock-read", read_rwlock}, {"rwlock-write", write_rwlock},
+    {"spin", use_spin},           {"cond-signal", signal_nobody},
+};
+
+int main(int argc, char **argv) {
+    pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+    for (size_t i = 0; argc == 3 && i < sizeof(uses) / sizeof(uses[0]); i++) {
+        if (strcmp(argv[1], uses[i].name) != 0)
+            continue;
+        for (long left = atol(argv[2]); left > 0; left--)
+            uses[i].use();
+        return 0;
+    }
+    fprintf(stderr, "usage: uncontended-calls OBJECT COUNT\n");
+    return 2;
+}
