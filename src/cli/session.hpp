@@ -36,8 +36,8 @@ public:
 
     // Variables that let a program that is linked with Holdfast find the monitor.
     environment native_environment() const;
-    // Variables that do so, LD_PRELOAD included. For the lock "glibc" and no conf there are none: the program runs as it
-    // is.
+    // Variables that do so, LD_PRELOAD included. For the lock "glibc" and no conf there are none: the program runs as
+    // it is.
     environment preload_environment(const interposition &wanted) const;
 
 private:

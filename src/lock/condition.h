@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Condition variables: who waits, in which order, and who wakes whom. The mutex is the caller's affair (preload/cond.c).
+// Condition variables: who waits, in which order, and who wakes whom. The mutex is the caller's (preload/cond.c).
 //
-//                                       taken by a signal or a broadcast
-//     join() --> WAITING -----------------------------------------------> CHOSEN --> sleeps until it is its turn --> out
-//                   |                                                        ^
-//                   | deadline, cancellation: leave() --> GONE --> out       | leave() comes too late
-//                   +--------------------------------------------------------+
+//                                  taken by a signal or a broadcast
+//     join() --> WAITING ------------------------------------------> CHOSEN --> sleeps until its turn --> out
+//                   |                                                   ^
+//                   | deadline, cancellation: leave() --> GONE --> out  | leave() comes too late
+//                   +---------------------------------------------------+
 //
 // A broadcast chooses everybody and gives the turn to as many as can run at once; each of those gives it to the next
 // one when it has the mutex. So nobody wakes up only to sleep again on the mutex, and no waiter is left out.

@@ -21,8 +21,8 @@
 // RW2 No writer's wake is lost. While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody is on
 //     its way to wake a writer, or a woken writer is on its way to set WRITERS_SLEEP. Hence a writer that has slept
 //     takes the lock with WRITERS_SLEEP set; and a writer that leaves the lock to readers leaves the bit to them.
-// RW3 No reader's wake is lost. While a counted reader sleeps, the state has WRITER and READERS_SLEEP, or the writer that
-//     has cleared both is on its way to wake all readers.
+// RW3 No reader's wake is lost. While a counted reader sleeps, the state has WRITER and READERS_SLEEP, or the writer
+//     that has cleared both is on its way to wake all readers.
 //     RW2 and RW3 hold since all sleep on the state word itself, as it was when it said that somebody would wake them:
 //     the kernel lets nobody fall asleep on a state that is not there any more. Modelled in verify/read_write_lock.pml.
 // I4  Release is the last touch, as in park/word_lock.h: after it the next user may free the memory.

@@ -5,8 +5,8 @@
 //      0..31   __wseq, __g1_start, __g_refs, ...       the list of waiters (lock/condition.h)
 //     36..39   __wrefs                                 bit 0: for several processes; bit 1: CLOCK_MONOTONIC; as glibc
 //
-// glibc's pthread_cond_init writes the attributes and zeroes the rest, and so does PTHREAD_COND_INITIALIZER. A condition
-// variable for several processes is glibc's entirely.
+// glibc's pthread_cond_init writes the attributes and zeroes the rest, and so does PTHREAD_COND_INITIALIZER. A
+// condition variable for several processes is glibc's entirely.
 #ifndef HF_PRELOAD_COND_LAYOUT_H
 #define HF_PRELOAD_COND_LAYOUT_H
 

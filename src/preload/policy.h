@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which objects are Holdfast's and which are passed to glibc; decided once, at the first use of any, from HOLDFAST_CONF.
+// Which objects are Holdfast's and which are passed to glibc; decided once, at the first use, from HOLDFAST_CONF.
 //
 //     UNDECIDED --- first use ---> OURS
 //                        |
