@@ -33,6 +33,8 @@ void print_stats(const session &session, const std::string &lock) {
     print_count("spun", counters.spun);
     print_count("blocked", counters.blocked);
     print_count("mode switches", counters.mode_switches);
+    if (unsigned refused = session.server().refused_processes())
+        print_count("processes of strangers", refused);
     if (session.has_monitor()) {
         const hf_hint_page &page = session.kernel_monitor()->page();
         print_count("critical sections preempted", page.preemptions_total);

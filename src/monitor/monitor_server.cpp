@@ -23,6 +23,7 @@
 
 #include "base/descriptor_passing.h"
 #include "hint/registration.h"
+#include "monitor/descent.hpp"
 #include "thread/thread_record.h"
 
 #ifndef SO_PEERPIDFD
@@ -138,6 +139,7 @@ void send_reply(int connection, hf_registration_status status, int page_fd) {
 // Who is at the other end, as the kernel says. The descriptor can't come to mean another process as a number can.
 struct peer {
     uid_t uid = static_cast<uid_t>(-1);
+    pid_t pid = 0;
     descriptor process;
 };
 
@@ -148,6 +150,7 @@ peer peer_of(int connection) {
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 || credentials.pid <= 0)
         return found;
     found.uid = credentials.uid;
+    found.pid = credentials.pid;
     int fd = -1;
     length = sizeof(fd);
     if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &fd, &length) != 0)
@@ -175,6 +178,7 @@ struct monitor_server::serving {
     descriptor listener;
     descriptor stop;
     std::atomic<unsigned> registered{0};
+    std::atomic<unsigned> refused{0};
     uid_t program_uid;
     mutable std::mutex counting;
     std::vector<counted_process> counted;
@@ -198,14 +202,22 @@ struct monitor_server::serving {
         }
     }
 
+    // Anybody can read the socket's name in /proc/net/unix. Strangers are kept out; a program that has changed its user
+    // is none.
+    bool may_register(const peer &who) const {
+        return who.uid == program_uid || who.uid == 0 || descends_from(who.pid, getpid());
+    }
+
     void answer(int connection) {
         // A peer that connects and says nothing must not keep the others waiting.
         timeval patience = {.tv_sec = 1, .tv_usec = 0};
         setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
         peer who = peer_of(connection);
-        if (!who.process || (who.uid != program_uid && who.uid != 0))
+        if (!who.process || !may_register(who)) {
+            refused++;
             return send_reply(connection, HF_REGISTRATION_REFUSED, -1);
+        }
         auto [request, counters, complete] = receive_request(connection);
         if (!complete)
             return send_reply(connection, HF_REGISTRATION_REFUSED, -1);
@@ -274,6 +286,10 @@ lock_counters monitor_server::counters() const {
 
 unsigned monitor_server::registered_processes() const {
     return serving_->registered;
+}
+
+unsigned monitor_server::refused_processes() const {
+    return serving_->refused;
 }
 
 } // namespace holdfast

@@ -114,6 +114,28 @@ TEST_F(server, RefusesWhatItDoesNotUnderstand) {
     EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor(); })) << "and goes on serving";
 }
 
+TEST_F(server, AnswersDescendantsOfAnyUserAndRefusesStrangers) {
+    auto answered_as_nobody = [] {
+        EXPECT_EQ(setuid(65534), 0);
+        hf_register();
+        return hf_hint_has_monitor();
+    };
+    EXPECT_TRUE(in_child(serving, [&] { return answered_as_nobody(); }));
+    EXPECT_EQ(serving.refused_processes(), 0u);
+    // Its parent ends at once, so it is nobody's descendant any more.
+    in_child(serving, [&] {
+        pid_t parent = getpid();
+        if (fork() != 0)
+            return true;
+        while (getppid() == parent)
+            usleep(1000);
+        return answered_as_nobody();
+    });
+    for (int i = 0; i < 5000 && serving.refused_processes() == 0; i++)
+        usleep(1000);
+    EXPECT_EQ(serving.refused_processes(), 1u);
+}
+
 TEST_F(server, DoesNotWaitForEverForWhoSaysNothing) {
     int silent[3] = {connected(), connected(), connected()};
     close(silent[0]);
