@@ -269,13 +269,14 @@ TEST(thread_exit, DetachedThreadsMayLockUntilTheirEnd) {
     }));
 }
 
-// Small stacks: what the lock keeps there must be little. They are created one by one, so they do not all want the
-// mutex at once, which locks that collapse would not get through.
+// Small stacks: what the lock keeps there must be little. Only a few want the mutex at a time: thousands that spin
+// would not get through.
 TEST(threads, ThousandsAreAliveAtOnce) {
     constexpr std::size_t threads = 5000;
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
     static std::size_t count = 0;
+    static std::atomic<std::size_t> arrived = 0;
     static std::atomic<bool> go = false;
     pthread_attr_t attributes;
     ASSERT_EQ(pthread_attr_init(&attributes), 0);
@@ -290,6 +291,7 @@ TEST(threads, ThousandsAreAliveAtOnce) {
                 count++;
                 pthread_mutex_unlock(&mutex);
                 pthread_rwlock_rdlock(&rwlock);
+                arrived++;
                 go.wait(false);
                 pthread_rwlock_unlock(&rwlock);
                 return nullptr;
@@ -297,13 +299,10 @@ TEST(threads, ThousandsAreAliveAtOnce) {
             nullptr);
         ASSERT_EQ(told, 0) << "after " << alive.size();
         alive.push_back(thread);
+        EXPECT_TRUE(eventually([&] { return arrived + 3 >= alive.size(); }));
     }
-    EXPECT_TRUE(eventually([] {
-        pthread_mutex_lock(&mutex);
-        bool all = count == threads;
-        pthread_mutex_unlock(&mutex);
-        return all;
-    }));
+    EXPECT_TRUE(eventually([] { return arrived == threads; }));
+    EXPECT_EQ(count, threads);
     EXPECT_EQ(pthread_rwlock_trywrlock(&rwlock), EBUSY) << "as many readers";
     go = true;
     go.notify_all();
