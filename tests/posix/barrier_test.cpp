@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // pthread_barrier_*: nobody gets ahead, one serial thread a round, memory, processes.
+//
+// Shown able to fail: with LD_PRELOAD of broken_barrier_wait.c
+// (posix/soak) it fails, aborts or is stuck.
 #include <atomic>
 #include <cerrno>
 #include <cstring>

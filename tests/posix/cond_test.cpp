@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // pthread_cond_*: waking, deadlines, cancellation, memory and processes, with every kind of mutex.
+//
+// Shown able to fail: with LD_PRELOAD of broken_cond_signal.c, broken_cond_broadcast.c and broken_cond_timeout.c
+// (posix/soak) it fails, aborts or is stuck.
 #include <atomic>
 #include <cerrno>
 #include <cstring>

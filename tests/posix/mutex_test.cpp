@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // pthread_mutex_*: types, errors, attributes, deadlines, owners that die, memory and processes.
+//
+// Shown able to fail: with LD_PRELOAD of broken_mutex_trylock.c, broken_mutex_unlock.c and broken_mutex_owner_dead.c
+// (posix/soak) it fails, aborts or is stuck.
 #include <atomic>
 #include <cerrno>
 #include <climits>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // pthread_rwlock_*: who may be inside with whom, the three kinds, deadlines, errors, processes.
+//
+// Shown able to fail: with LD_PRELOAD of broken_rwlock_wrlock.c and broken_rwlock_unlock.c
+// (posix/soak) it fails, aborts or is stuck.
 #include <atomic>
 #include <cerrno>
 #include <cstring>

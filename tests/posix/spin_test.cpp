@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // pthread_spin_*: exclusion among threads and processes, tries, memory.
+//
+// Shown able to fail: with LD_PRELOAD of broken_spin_lock.c
+// (posix/soak) it fails, aborts or is stuck.
 #include <atomic>
 #include <cerrno>
 #include <cstring>
