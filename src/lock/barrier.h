@@ -9,6 +9,7 @@
 // B1  Together. Nobody leaves before all tickets of its round are taken.
 // B2  Nobody stays. Each full round adds one to `rounds` and then wakes all; a waiter sleeps on the `rounds` it saw.
 // B3  `left` is the last touch. Who destroys waits until as many have left as had tickets of full rounds.
+// Modelled in verify/barrier.pml.
 #ifndef HF_LOCK_BARRIER_H
 #define HF_LOCK_BARRIER_H
 

@@ -18,6 +18,7 @@
 // C4  Chosen is free. Once a waiter is chosen the condition variable may be destroyed and its memory freed: chosen ones
 //     do not touch it any more, but for those of C3, whom hf_condition_destroy waits for. For the same reason the
 //     lists' locks lie apart, in a table: whoever has to look whether it is still WAITING can do so.
+// Modelled in verify/condition.pml.
 #ifndef HF_LOCK_CONDITION_H
 #define HF_LOCK_CONDITION_H
 
