@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "park/nap.h"
@@ -54,11 +53,12 @@ static void unlink_waiter(struct hf_condition *condition, struct hf_waiter *wait
     waiter->next = NULL;
 }
 
-void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter) {
+void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
     struct hf_thread_record *self = hf_self();
     uint32_t *lock = list_lock_of(condition);
     sem_init(&waiter->turn, 0, 0);
-    waiter->next = NULL;
+    waiter->next = waiter->successor = NULL;
+    waiter->mutex = mutex;
     waiter->state = HF_WAITER_WAITING;
     waiter->by_signal = false;
     list_lock(lock, self);
@@ -123,27 +123,38 @@ bool hf_condition_leave(struct hf_condition *condition, struct hf_waiter *self) 
 void hf_condition_leave_cancelled(struct hf_condition *condition, struct hf_waiter *self) {
     if (leave_list(condition, self) || !self->by_signal)
         return;
-    hf_condition_signal(condition); // C3
+    struct hf_waiter *other = hf_condition_choose_one(condition); // C3
+    if (other)
+        hf_waiter_give_turn(other);
     settle_debt(condition);
 }
 
-static void give_turn(struct hf_waiter *waiter) {
-    sem_post(&waiter->turn); // the waiter may be gone with its node before this returns
+void hf_waiter_give_turn(struct hf_waiter *chosen) {
+    sem_post(&chosen->turn);
 }
 
-void hf_condition_pass_turn(struct hf_waiter *self) {
-    if (self->state == HF_WAITER_CHOSEN && self->next)
-        give_turn(self->next);
+static uintptr_t mark_of_process(void) {
+    return fork_depth % HF_WAITER_ALIGNMENT;
 }
 
-// Seen without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.
-static bool nobody_waits(const struct hf_condition *condition) {
-    return hf_load_relaxed(&condition->first) == NULL;
+void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
+    uintptr_t mark = *turns % HF_WAITER_ALIGNMENT;
+    chosen->next = *turns && mark == mark_of_process() ? (struct hf_waiter *)(*turns - mark) : NULL;
+    *turns = (uintptr_t)chosen | mark_of_process();
 }
 
-void hf_condition_signal(struct hf_condition *condition) {
-    if (nobody_waits(condition))
+void hf_turns_give_all(hf_turns_owed turns) {
+    uintptr_t mark = turns % HF_WAITER_ALIGNMENT;
+    if (mark != mark_of_process())
         return;
+    struct hf_waiter *chosen = (struct hf_waiter *)(turns - mark), *next;
+    for (; chosen; chosen = next) {
+        next = chosen->next;
+        hf_waiter_give_turn(chosen);
+    }
+}
+
+struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition) {
     struct hf_thread_record *self = hf_self();
     uint32_t *lock = list_lock_of(condition);
     list_lock(lock, self);
@@ -156,54 +167,21 @@ void hf_condition_signal(struct hf_condition *condition) {
         hf_fetch_add_relaxed(&condition->in_debt, 1);
     }
     list_unlock(lock, self);
-    if (chosen)
-        give_turn(chosen);
+    return chosen;
 }
 
-// Who can run at once. More would only wait for a CPU, and find the mutex taken when they get one.
-static long chains(void) {
-    static long cpus;
-    long known = hf_load_relaxed(&cpus);
-    if (known == 0) {
-        known = sysconf(_SC_NPROCESSORS_ONLN);
-        known = known < 1 ? 1 : known;
-        hf_store_relaxed(&cpus, known);
-    }
-    return known;
-}
-
-// Makes chains of the list: each of the first waiters is the head of one, and hands the turn on to every so-manieth
-// behind it. `previous`, of no more use, links the heads.
-static void choose_all(struct hf_waiter *first) {
-    long heads_left = chains();
-    struct hf_waiter *ahead = first;
-    for (long i = heads_left; ahead && i > 0; i--)
-        ahead = ahead->next;
-    for (struct hf_waiter *waiter = first, *next; waiter; waiter = next) {
-        next = waiter->next;
-        waiter->state = HF_WAITER_CHOSEN;
-        waiter->previous = --heads_left > 0 ? next : NULL;
-        waiter->next = ahead;
-        ahead = ahead ? ahead->next : NULL;
-    }
-}
-
-void hf_condition_broadcast(struct hf_condition *condition) {
-    if (nobody_waits(condition))
-        return;
+struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
     struct hf_thread_record *self = hf_self();
     uint32_t *lock = list_lock_of(condition);
     list_lock(lock, self);
     forget_waiters_of_parent(condition);
-    struct hf_waiter *head = condition->first, *next;
-    choose_all(head);
+    struct hf_waiter *chosen = condition->first;
+    for (struct hf_waiter *waiter = chosen; waiter; waiter = waiter->next)
+        waiter->state = HF_WAITER_CHOSEN;
     hf_store_relaxed(&condition->first, NULL);
     condition->last = NULL;
     list_unlock(lock, self);
-    for (; head; head = next) {
-        next = head->previous;
-        give_turn(head);
-    }
+    return chosen;
 }
 
 void hf_condition_destroy(struct hf_condition *condition) {

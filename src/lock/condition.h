@@ -7,8 +7,7 @@
 //                   | deadline, cancellation: leave() --> GONE --> out  | leave() comes too late
 //                   +---------------------------------------------------+
 //
-// A broadcast chooses everybody and gives the turn to as many as can run at once; each of those gives it to the next
-// one when it has the mutex. So nobody wakes up only to sleep again on the mutex, and no waiter is left out.
+// Who chooses also has to see to it that each of the chosen gets its turn; preload/cond.c does.
 //
 // Invariants:
 // C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the list's lock.
@@ -22,10 +21,12 @@
 #ifndef HF_LOCK_CONDITION_H
 #define HF_LOCK_CONDITION_H
 
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "park/futex.h"
 
 enum hf_waiter_state {
@@ -34,14 +35,18 @@ enum hf_waiter_state {
     HF_WAITER_GONE,
 };
 
+enum { HF_WAITER_ALIGNMENT = 16 }; // leaves bits for hf_turns_owed
+
 // One thread's wait; on its stack.
 struct hf_waiter {
-    struct hf_waiter *next; // in the list; when CHOSEN, whom to give the turn to
+    struct hf_waiter *next; // in the list; when CHOSEN, in what the chooser makes of it
     struct hf_waiter *previous;
+    struct hf_waiter *successor; // to whom this one owes the turn when it has the mutex again
     enum hf_waiter_state state;
-    bool by_signal; // CHOSEN by a signal, which is owed to another one if this one is cancelled (C3)
+    bool by_signal;         // CHOSEN by a signal, which is owed to another one if this one is cancelled (C3)
+    pthread_mutex_t *mutex; // that it waits with
     sem_t turn;
-};
+} __attribute__((aligned(HF_WAITER_ALIGNMENT)));
 
 // Zeroed memory has no waiters. Fits into what glibc leaves of a pthread_cond_t (preload/cond_layout.h).
 struct hf_condition {
@@ -52,7 +57,7 @@ struct hf_condition {
 };
 
 // Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
-void hf_condition_join(struct hf_condition *condition, struct hf_waiter *self);
+void hf_condition_join(struct hf_condition *condition, struct hf_waiter *self, pthread_mutex_t *mutex);
 
 // Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never). A cancellation point.
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
@@ -64,12 +69,23 @@ bool hf_condition_leave(struct hf_condition *condition, struct hf_waiter *self);
 // After one that was cancelled.
 void hf_condition_leave_cancelled(struct hf_condition *condition, struct hf_waiter *self);
 
-// And after it has taken the mutex: gives the turn to the next one, if the waiter is to.
-void hf_condition_pass_turn(struct hf_waiter *self);
+// Looks without the lock. Whoever waits since before the caller had the mutex, or was told of it in another way, is seen.
+static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
+    return hf_load_relaxed(&condition->first) != NULL;
+}
 
-// Wakes one waiter, or all.
-void hf_condition_signal(struct hf_condition *condition);
-void hf_condition_broadcast(struct hf_condition *condition);
+// Chooses one waiter, or all of them linked by `next`; NULL when nobody waits. The caller owes each its turn (C2).
+struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition);
+struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
+
+// Gives a chosen waiter its turn. Its node may be gone when this returns.
+void hf_waiter_give_turn(struct hf_waiter *chosen);
+
+// Turns that are still to be given, in a word; zero when there are none. In a forked child there are none either: the
+// word's low bits tell whose child's they are.
+typedef uintptr_t hf_turns_owed;
+void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen);
+void hf_turns_give_all(hf_turns_owed turns);
 
 // Waits until nobody touches it any more (C4). Requires that nobody waits.
 void hf_condition_destroy(struct hf_condition *condition);

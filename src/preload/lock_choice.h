@@ -36,6 +36,20 @@ static inline bool hf_mutex_is_chosen(const struct hf_mutex *mutex) {
     return hf_lock_choice.discipline != HF_DISCIPLINE_GLIBCS && hf_mutex_is_ours(mutex);
 }
 
+// Can the mutex keep turns for its release? Behind a gate it has no room.
+static inline bool hf_mutex_can_owe_turns(const struct hf_mutex *mutex) {
+    return hf_lock_choice.discipline <= HF_DISCIPLINE_BLOCKING && hf_mutex_is_ours(mutex);
+}
+
+// Called by the owner of a mutex of ours.
+static inline hf_turns_owed hf_mutex_take_turns_owed(struct hf_mutex *mutex) {
+    if (HF_LIKELY(!hf_mutex_can_owe_turns(mutex) || !mutex->turns_owed))
+        return 0;
+    hf_turns_owed turns = mutex->turns_owed;
+    mutex->turns_owed = 0;
+    return turns;
+}
+
 // Take and give back the mutex by a discipline other than FlexGuard. As their counterparts in flexguard_lock.h: 0 or
 // ETIMEDOUT.
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline);

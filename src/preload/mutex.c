@@ -64,11 +64,14 @@ static inline void stop_being_owner(struct hf_mutex *mutex) {
 }
 
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
     if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
         hf_flexguard_release(&mutex->word, self);
     else
         hf_chosen_release(mutex);
+    if (HF_UNLIKELY(turns))
+        hf_turns_give_all(turns);
 }
 
 // Anything but a normal mutex under FlexGuard: the one path that is written out in hf_mutex_lock and hf_mutex_unlock.
@@ -160,7 +163,7 @@ static __attribute__((noinline)) int unlock_typed(struct hf_mutex *mutex) {
 
 int hf_mutex_unlock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY(is_unusual(mutex)))
+    if (HF_UNLIKELY(is_unusual(mutex) || mutex->turns_owed))
         return hf_mutex_is_chosen(mutex) ? unlock_typed(mutex) : hf_glibc()->mutex_unlock(posix);
     struct hf_thread_record *self = hf_self();
     stop_being_owner(mutex);

@@ -9,7 +9,8 @@
 //     16..19   __kind               type and attributes, as glibc
 //     20..21   __spins              untouched
 //     22..23   __elision            owner_has_gate (lock_choice.h)
-//     24..39   __list               FlexGuard's queue tail, or the gate; glibc uses it for robust mutexes only
+//     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c), or the gate; glibc uses it
+//                                   for robust mutexes only
 //
 // So code that reaches the mutex through glibc (its condition variables, an old symbol version, a static library)
 // excludes and wakes as ever. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is glibc's
@@ -22,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "lock/condition.h"
 #include "lock/flexguard_queue.h"
 
 enum { HF_GATE_BYTES = 16 };
@@ -35,7 +37,10 @@ struct hf_mutex {
     int16_t spins;
     int16_t owner_has_gate;
     union {
-        hf_queue_tail queue_tail;
+        struct {
+            hf_queue_tail queue_tail;
+            hf_turns_owed turns_owed; // to be given when the mutex is; changed by its owner only
+        };
         char gate[HF_GATE_BYTES];
     };
 };

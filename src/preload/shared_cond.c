@@ -27,6 +27,7 @@ static struct depth_owed stand_aside(pthread_mutex_t *posix) {
     struct depth_owed owed = {.depth = self->critical.critical_depth};
     struct hf_mutex *mutex = hf_mutex_in(posix);
     if (hf_mutex_is_chosen(mutex)) {
+        hf_turns_give_all(hf_mutex_take_turns_owed(mutex));
         hf_chosen_open_gate(mutex);
         hf_critical_leave(self);
     }
