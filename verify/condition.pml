@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Condition variables: a list of waiters, semaphores on their stacks, turns that are passed on.
+// Condition variables: a list of waiters, and semaphores on their stacks.
 // C code: src/lock/condition.h (a waiter's states, C1 to C4), src/lock/condition.c, src/preload/cond.c.
 //
-//     join() --> WAITING -- taken by a signal or a broadcast --> CHOSEN --> its turn --> mutex --> passes the turn on
+//     join() --> WAITING -- taken by a signal or a broadcast --> CHOSEN --> its turn --> mutex
 //                   | deadline, cancellation                        ^
 //                   +--> leave() --> GONE --> mutex                 | leave() comes too late
 //                               +-----------------------------------+
 //
 // What is done under a list's lock is one step; that lock's own model is word_lock.pml. So is a semaphore's post, and a
 // wait that ends. The mutex is one that excludes and that anyone may get next. What a thread sees of the list without
-// the lock (nobody_waits) is a step of its own.
+// the lock (hf_condition_may_have_waiters) is a step of its own.
+//
+// Who signals while it has the mutex owes the turns until it gives the mutex back. So destroying under the mutex must
+// not wait for anybody who waits for such a turn.
 //
 // The program: each thread waits, under the mutex, until it gets a token or the gate is open; or its wait ends by its
 // deadline or by cancellation, and it goes. The signaller lays down TOKENS tokens, under the mutex, each with a signal
 // or a broadcast, under the mutex or after it. The closer opens the gate, wakes everybody by a broadcast or by as many
 // signals as there are threads, destroys the condition variable and frees its memory, at once: nobody waits any more.
-// Sometimes, and with -DCLOSES_WHEN_QUIET always, it starts only when all is quiet: then nobody may wait who should not.
+// Sometimes (with -DCLOSES_WHEN_QUIET always) it starts only when all is quiet: then nobody may wait who should not.
 //
 // C1  Who waits is in the list, who is in the list is WAITING.
 // C2  A CHOSEN waiter gets its turn, once, and does not go before that: who gives a turn gives it to one who is there.
 // C3  No signal is lost: when all is quiet, nobody waits while there is a token.
-// C4  Chosen is free: nobody touches the condition variable after hf_condition_destroy has returned.
+// C4  Chosen is free: nobody touches the condition variable once it is destroyed.
 // And no deadlock: all threads end.
 #ifndef WAITERS
 #define WAITERS 3
 #endif
 #ifndef TOKENS
 #define TOKENS 2
-#endif
-#ifndef CHAINS
-#define CHAINS 1 // CPUs
 #endif
 
 #define NULL 0
@@ -45,7 +45,8 @@ bit C1, C2, C3, C4;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
 
 byte mutex; // its owner
-byte first, last, in_debt;
+byte first, last;
+byte owed; // the first of the chosen whose turns the owner of the mutex owes, linked by next
 byte waiter[WAITERS + 1]; // state
 byte next[WAITERS + 1];
 byte previous[WAITERS + 1];
@@ -59,10 +60,38 @@ byte tokens;
 bool open;
 bool signaller_done;
 bool destroyed;
+byte advanced; // of one step
 #define TOUCH ASSERT(C4, !destroyed)
 
 inline lock_mutex(who) {
     atomic { mutex == NOBODY -> mutex = who }
+}
+
+// One step. A post to a thread that has gone, or to its next wait, would be one to memory that is used otherwise.
+inline give_turn(who) {
+    ASSERT(C2, waiter[who] == CHOSEN && turn[who] == 0);
+#ifdef MUTANT_TURN_NOT_KEPT
+    turn[who] = sleeps[who]
+#else
+    turn[who] = 1
+#endif
+}
+
+// Reads the node before the turn is given: it may be gone after that.
+inline give_turn_and_advance(who) {
+    d_step { advanced = next[who]; give_turn(who); who = advanced; advanced = NULL }
+}
+
+// The turns that its owner owes are given after that, one at a time; `debt` is NULL before and after.
+inline unlock_mutex(debt) {
+    atomic { debt = owed; owed = NULL; mutex = NOBODY };
+#ifdef MUTANT_UNLOCK_FORGETS_TURNS
+    debt = NULL;
+#endif
+    do
+    :: atomic { debt != NULL -> give_turn_and_advance(debt) }
+    :: debt == NULL -> break
+    od
 }
 
 inline unlink_waiter(who) {
@@ -79,17 +108,18 @@ inline unlink_waiter(who) {
     previous[who] = NULL
 }
 
-// One step. A post to a thread that has gone, or to its next wait, would be one to memory that is used otherwise.
-inline give_turn(who) {
-    ASSERT(C2, waiter[who] == CHOSEN && turn[who] == 0);
-#ifdef MUTANT_TURN_NOT_KEPT
-    turn[who] = sleeps[who]
-#else
-    turn[who] = 1
-#endif
+// One step: the owner of the mutex owes the turn, anybody else gives it. `chosen` is NULL afterwards.
+inline give_turn_with_mutex(chosen) {
+    atomic {
+        if
+        :: chosen != NULL && mutex == me -> next[chosen] = owed; owed = chosen; chosen = NULL
+        :: chosen != NULL && mutex != me -> give_turn(chosen); chosen = NULL
+        :: chosen == NULL
+        fi
+    }
 }
 
-// hf_condition_signal. `chosen` is NULL before and after.
+// pthread_cond_signal. `chosen` is NULL before and after.
 inline signal(chosen) {
     if
     :: atomic { first == NULL -> TOUCH }
@@ -98,71 +128,63 @@ inline signal(chosen) {
            TOUCH;
            if
            :: first != NULL -> chosen = first; unlink_waiter(chosen); waiter[chosen] = CHOSEN;
-               by_signal[chosen] = true; in_debt++
+               by_signal[chosen] = true
            :: first == NULL
            fi
        };
-       atomic {
-           if
-           :: chosen != NULL -> give_turn(chosen); chosen = NULL
-           :: chosen == NULL
-           fi
-       }
+       give_turn_with_mutex(chosen)
     fi
 }
 
-hidden byte at, after, ahead, heads_left; // of choose_all, one step
-
-// choose_all: the first CHAINS waiters are heads of chains, linked by `previous`.
-inline choose_all(head) {
-    d_step {
-        heads_left = CHAINS;
-        ahead = head;
-        do
-        :: ahead != NULL && heads_left > 0 -> ahead = next[ahead]; heads_left--
-        :: else -> break
-        od;
-        heads_left = CHAINS;
-        at = head;
-        do
-        :: at != NULL ->
-            ASSERT(C1, waiter[at] == WAITING);
-            after = next[at];
-            waiter[at] = CHOSEN;
-            if
-            :: heads_left > 1 -> heads_left--; previous[at] = after
-            :: else -> heads_left = 0; previous[at] = NULL
-            fi;
-            next[at] = ahead;
-            if
-            :: ahead != NULL -> ahead = next[ahead]
-            :: else
-            fi;
-            at = after
-        :: else -> break
-        od;
-        first = NULL;
-        last = NULL
+// What a cancelled waiter does (choose_another): looks for others without touching the condition variable.
+inline signal_another(chosen) {
+    atomic {
+#ifdef MUTANT_LOOKS_INTO_THE_CONDITION
+        TOUCH;
+#endif
+        if
+        :: first != NULL -> TOUCH; chosen = first; unlink_waiter(chosen); waiter[chosen] = CHOSEN;
+            by_signal[chosen] = true
+        :: first == NULL
+        fi
+    };
+    atomic {
+        if
+        :: chosen != NULL -> give_turn(chosen); chosen = NULL
+        :: chosen == NULL
+        fi
     }
 }
 
-// hf_condition_broadcast
+// pthread_cond_broadcast
 inline broadcast(head, then) {
     if
     :: atomic { first == NULL -> TOUCH }
     :: atomic { first != NULL -> TOUCH };
-       atomic { TOUCH; head = first; choose_all(head) };
+       atomic {
+           TOUCH;
+           head = first;
+           then = first;
+           do
+           :: then != NULL -> ASSERT(C1, waiter[then] == WAITING); waiter[then] = CHOSEN; then = next[then]
+           :: then == NULL -> break
+           od;
+           first = NULL;
+           last = NULL
+       };
        do
        :: atomic {
-              head != NULL ->
+              head != NULL && mutex != me ->
 #ifdef MUTANT_BROADCAST_READS_AFTER_GIVING
               give_turn(head)
           };
-          atomic { ASSERT(C2, waiter[head] == CHOSEN); head = previous[head] }
+          atomic { ASSERT(C2, waiter[head] == CHOSEN); head = next[head] }
 #else
-              then = previous[head]; give_turn(head); head = then; then = NULL
+              give_turn_and_advance(head)
           }
 #endif
+       :: atomic { head != NULL && mutex == me -> then = next[head]; next[head] = owed; owed = head; head = then;
+              then = NULL }
        :: head == NULL -> break
        od
     fi
@@ -171,9 +193,6 @@ inline broadcast(head, then) {
 proctype Waiter(byte me) {
     byte chosen;
     bool cancelled, timed_out;
-#ifdef MUTANT_LATE_KEEPS_THE_TURN
-    bool late; // chosen, but its deadline was first
-#endif
 
 working:
     lock_mutex(me);
@@ -185,7 +204,7 @@ looking:
 
     // hf_condition_join
 #ifdef MUTANT_JOINS_AFTER_UNLOCK
-    mutex = NOBODY;
+    unlock_mutex(chosen);
 #endif
     atomic {
         TOUCH;
@@ -199,7 +218,7 @@ looking:
         last = me
     };
 #ifndef MUTANT_JOINS_AFTER_UNLOCK
-    mutex = NOBODY;
+    unlock_mutex(chosen);
 #endif
 
     // hf_condition_sleep
@@ -208,12 +227,12 @@ looking:
 #endif
     if
     :: true -> // until its turn
-        atomic { turn[me] == 1 -> turn[me] = 0; goto accepting }
+        atomic { turn[me] == 1 -> turn[me] = 0; goto taking_mutex }
     :: timed_out = true
     :: cancelled = true
     fi;
 
-    // hf_condition_leave, hf_condition_leave_cancelled: leave_list
+    // hf_waiter_leave
 #ifdef MUTANT_LEAVES_UNLOOKED
     atomic { TOUCH; unlink_waiter(me); waiter[me] = GONE; goto taking_mutex };
 #endif
@@ -223,11 +242,7 @@ looking:
 #endif
         if
         :: waiter[me] == WAITING -> TOUCH; unlink_waiter(me); waiter[me] = GONE; goto taking_mutex
-        :: waiter[me] != WAITING ->
-#ifdef MUTANT_LATE_KEEPS_THE_TURN
-            late = timed_out;
-#endif
-            timed_out = false
+        :: waiter[me] != WAITING -> timed_out = false
         fi
     };
     // await_turn
@@ -236,13 +251,10 @@ looking:
 #endif
     if
     :: cancelled && by_signal[me] ->
-#ifdef MUTANT_DEBT_SETTLED_FIRST
-        atomic { TOUCH; in_debt--; by_signal[me] = false };
-#endif
 #ifndef MUTANT_CANCELLED_KEEPS_THE_SIGNAL
-        signal(chosen)
+        signal_another(chosen)
 #endif
-    :: cancelled && !by_signal[me] -> goto taking_mutex
+    :: cancelled && !by_signal[me]
 #ifdef MUTANT_LATE_KEEPS_THE_SIGNAL
     :: !cancelled -> timed_out = true
 #else
@@ -250,47 +262,24 @@ looking:
 #endif
     fi;
 
-    // hf_condition_accept, settle_debt
-accepting:
-    if
-#ifndef MUTANT_DEBT_NEVER_SETTLED
-    :: atomic { by_signal[me] -> TOUCH; in_debt--; by_signal[me] = false }
-    :: !by_signal[me]
-#else
-    :: by_signal[me] = false
-#endif
-    fi;
-
-    // take_mutex_again
 taking_mutex:
     lock_mutex(me);
-    atomic { // hf_condition_pass_turn
-        if
-#if defined(MUTANT_CANCELLED_KEEPS_THE_TURN)
-        :: waiter[me] == CHOSEN && next[me] != NULL && !cancelled -> give_turn(next[me])
-#elif defined(MUTANT_LATE_KEEPS_THE_TURN)
-        :: waiter[me] == CHOSEN && next[me] != NULL && !late -> give_turn(next[me])
-#else
-        :: waiter[me] == CHOSEN && next[me] != NULL -> give_turn(next[me])
-#endif
-        :: else
-        fi;
-#ifdef MUTANT_TURN_NOT_KEPT
-        sleeps[me] = false;
-#endif
-    };
     atomic {
         ASSERT(C2, turn[me] == 0);
         waiter[me] = OUT;
+#ifdef MUTANT_TURN_NOT_KEPT
+        sleeps[me] = false;
+#endif
         next[me] = NULL;
         previous[me] = NULL;
+        by_signal[me] = false;
         if
         :: timed_out || cancelled
         :: else -> goto looking
         fi
     };
 ending:
-    mutex = NOBODY
+    unlock_mutex(chosen)
 }
 
 proctype Signaller(byte me) {
@@ -300,7 +289,7 @@ giving:
     lock_mutex(me);
     atomic { tokens++; given++ };
     if
-    :: true -> mutex = NOBODY
+    :: true -> unlock_mutex(chosen)
     :: true
     fi;
     if
@@ -308,7 +297,7 @@ giving:
     :: true -> signal(chosen)
     fi;
     if
-    :: atomic { mutex == me -> mutex = NOBODY }
+    :: mutex == me -> unlock_mutex(chosen)
     :: mutex != me
     fi;
     if
@@ -337,31 +326,28 @@ proctype Closer(byte me) {
     lock_mutex(me);
     open = true;
     if
-    :: true -> mutex = NOBODY
+    :: true -> unlock_mutex(chosen)
     :: true
     fi;
     if
     :: true -> broadcast(chosen, then)
+#ifndef CLOSES_BY_BROADCAST
     :: true ->
         do
         :: given < WAITERS -> given++; signal(chosen)
         :: given == WAITERS -> given = 0; break
         od
+#endif
     fi;
     // Destroys it under the mutex, or after it.
     if
-    :: atomic { mutex == me -> mutex = NOBODY }
+    :: mutex == me -> unlock_mutex(chosen)
     :: mutex != me || signaller_done
     fi;
     signaller_done;
-    // hf_condition_destroy
-#ifdef MUTANT_DESTROY_DOES_NOT_WAIT
     destroyed = true;
-#else
-    atomic { in_debt == 0 -> destroyed = true };
-#endif
     if
-    :: atomic { mutex == me -> mutex = NOBODY }
+    :: mutex == me -> unlock_mutex(chosen)
     :: mutex != me
     fi
 }

@@ -140,6 +140,7 @@ user crowd_member(const options &wanted) {
                 while (round == seen)
                     pthread_cond_wait(&begun, &mutex);
                 woken++;
+                be_busy(wanted.inside);
                 pthread_mutex_unlock(&mutex);
                 be_busy(wanted.outside);
                 pthread_mutex_lock(&mutex);

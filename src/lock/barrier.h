@@ -5,6 +5,7 @@
 // Each arrival takes a ticket; ticket / count is the round. The last one of a round adds one to `rounds`, which the
 // others wait for. With more threads than `count` a round may fill up before the one before it has been said to be
 // complete; then those who wait longer are let go first, and nobody is let go whose round is not full.
+// `rounds` may wrap, but fewer than 2^31 of them may pass before a thread that was let go has looked (unchecked).
 //
 // B1  Together. Nobody leaves before all tickets of its round are taken.
 // B2  Nobody stays. Each full round adds one to `rounds` and then wakes all; a waiter sleeps on the `rounds` it saw.

@@ -3,70 +3,76 @@
 #include "lock/condition.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 #include "base/check.h"
-#include "park/nap.h"
 #include "park/word_lock.h"
 #include "thread/thread_record.h"
 
-enum { HF_DEBT_NAP_NS = 50 * 1000 };
-
 // The locks of the lists. Two condition variables that share one only wait for each other for some instructions.
-enum { HF_LIST_LOCKS = 256 };
-static struct {
+enum { HF_LIST_LOCK_BITS = 8 };
+static struct list_lock {
     uint32_t word;
-} HF_CACHE_ALIGNED list_locks[HF_LIST_LOCKS];
+    struct hf_waiter_list waiters;
+} HF_CACHE_ALIGNED list_locks[1 << HF_LIST_LOCK_BITS];
 
 static uint32_t fork_depth;
 
-static uint32_t *list_lock_of(const struct hf_condition *condition) {
+static struct list_lock *list_lock_of(const struct hf_condition *condition) {
     // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
     uint64_t mixed = (uint64_t)(uintptr_t)condition * 0x9e3779b97f4a7c15u;
-    return &list_locks[mixed >> 56].word;
+    return &list_locks[mixed >> (64 - HF_LIST_LOCK_BITS)];
 }
 
-static void list_lock(uint32_t *word, struct hf_thread_record *self) {
-    hf_critical_enter(self);
-    if (!hf_word_trylock(word, HF_WORD_HELD))
-        hf_word_lock_blocking(word, NULL);
+static struct list_lock *acquire_list_of(const struct hf_condition *condition) {
+    struct list_lock *lock = list_lock_of(condition);
+    hf_critical_enter(hf_self());
+    if (!hf_word_trylock(&lock->word, HF_WORD_HELD))
+        hf_word_lock_blocking(&lock->word, NULL);
+    return lock;
 }
 
-static void list_unlock(uint32_t *word, struct hf_thread_record *self) {
-    hf_word_unlock(word);
-    hf_critical_leave(self);
+static void release_list(struct list_lock *lock) {
+    hf_word_unlock(&lock->word);
+    hf_critical_leave(hf_self());
 }
 
-// Called with the list's lock held, before anything else is done to the list.
+static void append(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
+    struct hf_waiter *last = list->last;
+    waiter->in[kind].next = NULL;
+    waiter->in[kind].previous = last;
+    hf_store_relaxed(last ? &last->in[kind].next : &list->first, waiter); // see hf_condition_may_have_waiters
+    list->last = waiter;
+}
+
+static void take_out(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
+    struct hf_waiter *next = waiter->in[kind].next, *previous = waiter->in[kind].previous;
+    hf_store_relaxed(previous ? &previous->in[kind].next : &list->first, next);
+    *(next ? &next->in[kind].previous : &list->last) = previous;
+}
+
+// In a forked child the first one to come forgets the waiters, which are the parent's.
 static void forget_waiters_of_parent(struct hf_condition *condition) {
     if (HF_LIKELY(condition->fork_depth == fork_depth))
         return;
-    condition->first = condition->last = NULL;
+    condition->waiters = (struct hf_waiter_list){0};
     condition->fork_depth = fork_depth;
-    hf_store_relaxed(&condition->in_debt, 0);
 }
 
-static void unlink_waiter(struct hf_condition *condition, struct hf_waiter *waiter) {
+static void stop_waiting(struct list_lock *lock, struct hf_waiter *waiter, enum hf_waiter_state then) {
     HF_CHECK("C1", waiter->state == HF_WAITER_WAITING);
-    hf_store_relaxed(waiter->previous ? &waiter->previous->next : &condition->first, waiter->next);
-    *(waiter->next ? &waiter->next->previous : &condition->last) = waiter->previous;
-    waiter->next = NULL;
+    take_out(&waiter->condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
+    take_out(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+    waiter->state = then;
 }
 
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
-    struct hf_thread_record *self = hf_self();
-    uint32_t *lock = list_lock_of(condition);
+    *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_WAITING};
     sem_init(&waiter->turn, 0, 0);
-    waiter->next = waiter->successor = NULL;
-    waiter->mutex = mutex;
-    waiter->state = HF_WAITER_WAITING;
-    waiter->by_signal = false;
-    list_lock(lock, self);
+    struct list_lock *lock = acquire_list_of(condition);
     forget_waiters_of_parent(condition);
-    waiter->previous = condition->last;
-    hf_store_relaxed(condition->last ? &condition->last->next : &condition->first, waiter);
-    condition->last = waiter;
-    list_unlock(lock, self);
+    append(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
+    append(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+    release_list(lock);
 }
 
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
@@ -79,7 +85,7 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
     }
 }
 
-// C2. Short, or as long as those before it need for the mutex, which this one needs too.
+// C2. Short, or as long as who has chosen it keeps the mutex, which this one needs too.
 static void await_turn(struct hf_waiter *self) {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -87,46 +93,63 @@ static void await_turn(struct hf_waiter *self) {
     pthread_setcancelstate(before, NULL);
 }
 
-static void settle_debt(struct hf_condition *condition) {
-    // Release: pairs with the acquire in hf_condition_destroy. The last touch (C4).
-    hf_fetch_sub_release(&condition->in_debt, 1);
-}
-
-void hf_condition_accept(struct hf_condition *condition, struct hf_waiter *self) {
-    if (self->by_signal)
-        settle_debt(condition);
-}
-
-// False, with its turn had, when it was chosen before.
-static bool leave_list(struct hf_condition *condition, struct hf_waiter *waiter) {
-    struct hf_thread_record *self = hf_self();
-    uint32_t *lock = list_lock_of(condition);
-    list_lock(lock, self);
-    bool waiting = waiter->state == HF_WAITER_WAITING;
-    if (waiting) {
-        unlink_waiter(condition, waiter);
-        waiter->state = HF_WAITER_GONE;
-    }
-    list_unlock(lock, self);
+bool hf_waiter_leave(struct hf_waiter *self) {
+    struct list_lock *lock = acquire_list_of(self->condition);
+    bool waiting = self->state == HF_WAITER_WAITING;
+    if (waiting)
+        stop_waiting(lock, self, HF_WAITER_GONE);
+    release_list(lock);
     if (!waiting)
-        await_turn(waiter);
+        await_turn(self);
     return waiting;
 }
 
-bool hf_condition_leave(struct hf_condition *condition, struct hf_waiter *self) {
-    if (leave_list(condition, self))
-        return true;
-    hf_condition_accept(condition, self);
-    return false;
+static struct hf_waiter *choose_for_signal(struct list_lock *lock, struct hf_waiter *waiter) {
+    if (waiter) {
+        stop_waiting(lock, waiter, HF_WAITER_CHOSEN);
+        waiter->by_signal = true;
+    }
+    return waiter;
 }
 
-void hf_condition_leave_cancelled(struct hf_condition *condition, struct hf_waiter *self) {
-    if (leave_list(condition, self) || !self->by_signal)
+// The one that waits longest. Does not touch the condition variable unless somebody waits (C4).
+static struct hf_waiter *choose_another(const struct hf_condition *condition) {
+    struct list_lock *lock = acquire_list_of(condition);
+    struct hf_waiter *other = lock->waiters.first;
+    while (other && other->condition != condition)
+        other = other->in[HF_WAITERS_OF_LOCK].next;
+    choose_for_signal(lock, other);
+    release_list(lock);
+    return other;
+}
+
+void hf_waiter_leave_cancelled(struct hf_waiter *self) {
+    if (hf_waiter_leave(self) || !self->by_signal)
         return;
-    struct hf_waiter *other = hf_condition_choose_one(condition); // C3
+    struct hf_waiter *other = choose_another(self->condition);
     if (other)
         hf_waiter_give_turn(other);
-    settle_debt(condition);
+}
+
+struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition) {
+    struct list_lock *lock = acquire_list_of(condition);
+    forget_waiters_of_parent(condition);
+    struct hf_waiter *chosen = choose_for_signal(lock, condition->waiters.first);
+    release_list(lock);
+    return chosen;
+}
+
+struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
+    struct list_lock *lock = acquire_list_of(condition);
+    forget_waiters_of_parent(condition);
+    struct hf_waiter *first = condition->waiters.first;
+    for (struct hf_waiter *waiter = first, *next; waiter; waiter = next) {
+        next = waiter->in[HF_WAITERS_OF_CONDITION].next;
+        stop_waiting(lock, waiter, HF_WAITER_CHOSEN);
+        waiter->next_chosen = next;
+    }
+    release_list(lock);
+    return first;
 }
 
 void hf_waiter_give_turn(struct hf_waiter *chosen) {
@@ -139,7 +162,7 @@ static uintptr_t mark_of_process(void) {
 
 void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
     uintptr_t mark = *turns % HF_WAITER_ALIGNMENT;
-    chosen->next = *turns && mark == mark_of_process() ? (struct hf_waiter *)(*turns - mark) : NULL;
+    chosen->next_chosen = *turns && mark == mark_of_process() ? (struct hf_waiter *)(*turns - mark) : NULL;
     *turns = (uintptr_t)chosen | mark_of_process();
 }
 
@@ -149,53 +172,15 @@ void hf_turns_give_all(hf_turns_owed turns) {
         return;
     struct hf_waiter *chosen = (struct hf_waiter *)(turns - mark), *next;
     for (; chosen; chosen = next) {
-        next = chosen->next;
+        next = chosen->next_chosen;
         hf_waiter_give_turn(chosen);
     }
 }
 
-struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition) {
-    struct hf_thread_record *self = hf_self();
-    uint32_t *lock = list_lock_of(condition);
-    list_lock(lock, self);
-    forget_waiters_of_parent(condition);
-    struct hf_waiter *chosen = condition->first;
-    if (chosen) {
-        unlink_waiter(condition, chosen);
-        chosen->state = HF_WAITER_CHOSEN;
-        chosen->by_signal = true;
-        hf_fetch_add_relaxed(&condition->in_debt, 1);
-    }
-    list_unlock(lock, self);
-    return chosen;
-}
-
-struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
-    struct hf_thread_record *self = hf_self();
-    uint32_t *lock = list_lock_of(condition);
-    list_lock(lock, self);
-    forget_waiters_of_parent(condition);
-    struct hf_waiter *chosen = condition->first;
-    for (struct hf_waiter *waiter = chosen; waiter; waiter = waiter->next)
-        waiter->state = HF_WAITER_CHOSEN;
-    hf_store_relaxed(&condition->first, NULL);
-    condition->last = NULL;
-    list_unlock(lock, self);
-    return chosen;
-}
-
-void hf_condition_destroy(struct hf_condition *condition) {
-    if (hf_load_relaxed(&condition->fork_depth) != fork_depth)
-        return;
-    // Acquire: pairs with settle_debt.
-    while (hf_load_acquire(&condition->in_debt) != 0)
-        hf_nap(HF_DEBT_NAP_NS);
-}
-
 // In a forked child no other thread holds a list, and none of the parent's waiters is there.
 static void start_over_in_child(void) {
-    for (int i = 0; i < HF_LIST_LOCKS; i++)
-        list_locks[i].word = HF_WORD_FREE;
+    for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
+        list_locks[i] = (struct list_lock){.word = HF_WORD_FREE};
     fork_depth++;
 }
 

@@ -14,9 +14,9 @@
 // C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it the turn may still
 //     touch its node. Each has a semaphore for it, which keeps a turn that comes early.
 // C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its place.
-// C4  Chosen is free. Once a waiter is chosen the condition variable may be destroyed and its memory freed: chosen ones
-//     do not touch it any more, but for those of C3, whom hf_condition_destroy waits for. For the same reason the
-//     lists' locks lie apart, in a table: whoever has to look whether it is still WAITING can do so.
+// C4  Chosen is free. Once all waiters are chosen the condition variable may be destroyed and its memory freed: they do
+//     not touch it any more. So the lists' locks lie apart, in a table, where a waiter can look whether it is still
+//     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose (C3).
 // Modelled in verify/condition.pml.
 #ifndef HF_LOCK_CONDITION_H
 #define HF_LOCK_CONDITION_H
@@ -37,23 +37,36 @@ enum hf_waiter_state {
 
 enum { HF_WAITER_ALIGNMENT = 16 }; // leaves bits for hf_turns_owed
 
+struct hf_waiter_list {
+    struct hf_waiter *first;
+    struct hf_waiter *last;
+};
+
+// The two lists that a waiter is in.
+enum hf_waiter_list_kind {
+    HF_WAITERS_OF_CONDITION,
+    HF_WAITERS_OF_LOCK,
+    HF_WAITER_LISTS,
+};
+
 // One thread's wait; on its stack.
 struct hf_waiter {
-    struct hf_waiter *next; // in the list; when CHOSEN, in what the chooser makes of it
-    struct hf_waiter *previous;
-    struct hf_waiter *successor; // to whom this one owes the turn when it has the mutex again
-    enum hf_waiter_state state;
-    bool by_signal;         // CHOSEN by a signal, which is owed to another one if this one is cancelled (C3)
+    struct {
+        struct hf_waiter *next;
+        struct hf_waiter *previous;
+    } in[HF_WAITER_LISTS];
+    struct hf_waiter *next_chosen; // for whoever has chosen it
+    struct hf_condition *condition;
     pthread_mutex_t *mutex; // that it waits with
+    enum hf_waiter_state state;
+    bool by_signal; // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
     sem_t turn;
 } __attribute__((aligned(HF_WAITER_ALIGNMENT)));
 
 // Zeroed memory has no waiters. Fits into what glibc leaves of a pthread_cond_t (preload/cond_layout.h).
 struct hf_condition {
-    struct hf_waiter *first;
-    struct hf_waiter *last;
+    struct hf_waiter_list waiters;
     uint32_t fork_depth; // of the process that made the list: a forked child has none of its parent's waiters
-    uint32_t in_debt;    // waiters chosen by a signal that may still have to choose another one (C3)
 };
 
 // Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
@@ -62,19 +75,19 @@ void hf_condition_join(struct hf_condition *condition, struct hf_waiter *self, p
 // Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never). A cancellation point.
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
 
-// What a waiter has to do whose sleep has ended, before it takes the mutex. After a sleep that returned 0:
-void hf_condition_accept(struct hf_condition *condition, struct hf_waiter *self);
-// After one that timed out. True when the waiter has left by itself; else it was chosen and has had its turn.
-bool hf_condition_leave(struct hf_condition *condition, struct hf_waiter *self);
-// After one that was cancelled.
-void hf_condition_leave_cancelled(struct hf_condition *condition, struct hf_waiter *self);
+// What a waiter does whose sleep has timed out, before it takes the mutex. True when it has left by itself; else it was
+// chosen and has had its turn.
+bool hf_waiter_leave(struct hf_waiter *self);
+
+// The same after a sleep that was cancelled. What it was chosen for goes to another waiter (C3).
+void hf_waiter_leave_cancelled(struct hf_waiter *self);
 
 // Looks without the lock. Whoever waits since before the caller had the mutex, or was told of it in another way, is seen.
 static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
-    return hf_load_relaxed(&condition->first) != NULL;
+    return hf_load_relaxed(&condition->waiters.first) != NULL;
 }
 
-// Chooses one waiter, or all of them linked by `next`; NULL when nobody waits. The caller owes each its turn (C2).
+// Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn (C2).
 struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition);
 struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
 
@@ -86,8 +99,5 @@ void hf_waiter_give_turn(struct hf_waiter *chosen);
 typedef uintptr_t hf_turns_owed;
 void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen);
 void hf_turns_give_all(hf_turns_owed turns);
-
-// Waits until nobody touches it any more (C4). Requires that nobody waits.
-void hf_condition_destroy(struct hf_condition *condition);
 
 #endif

@@ -2,7 +2,6 @@
 // pthread_cond_*: the waiters' list is lock/condition.h, inside glibc's object (cond_layout.h); the mutex is given back
 // and taken by the interposer's own functions, whatever its kind.
 #include <errno.h>
-#include <unistd.h>
 
 #include "park/deadline.h"
 #include "preload/cond_layout.h"
@@ -21,7 +20,7 @@ bool hf_cond_is_laid_out_as_known(void) {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     return hf_glibc()->cond_init(&shared, &attributes) == 0 &&
            hf_cond_attributes(&shared) == (HF_COND_SHARED | HF_COND_MONOTONIC) &&
-           hf_condition_in(&shared)->first == NULL && hf_condition_in(&shared)->in_debt == 0;
+           hf_condition_in(&shared)->waiters.first == NULL;
 }
 
 static inline bool is_ours(const pthread_cond_t *cond) {
@@ -29,7 +28,8 @@ static inline bool is_ours(const pthread_cond_t *cond) {
 }
 
 // Turns are best given when the mutex is: who wakes up before can only spin or sleep again. The owner of a mutex owes
-// them until it gives it back, in the mutex itself.
+// them until it gives it back, in the mutex itself. Nobody else may be made to wait for: a chain of waiters that hand
+// their turns on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
 static void give_turn_with_mutex(struct hf_waiter *chosen) {
     struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
     // Relaxed: only the caller itself can have stored the caller's tid there.
@@ -39,82 +39,36 @@ static void give_turn_with_mutex(struct hf_waiter *chosen) {
         hf_waiter_give_turn(chosen);
 }
 
-static long cpus(void) {
-    static long online;
-    long known = hf_load_relaxed(&online);
-    if (known == 0) {
-        known = sysconf(_SC_NPROCESSORS_ONLN);
-        known = known < 1 ? 1 : known;
-        hf_store_relaxed(&online, known);
-    }
-    return known;
-}
-
-// After a broadcast as many have their turn as keep every CPU busy; each of them owes it to another one when it has the
-// mutex. So a large crowd does not wake up to sleep again on the mutex. One a CPU would be too few: a CPU whose thread
-// is done would sleep before the next one is woken (bench/pthread-objects: 0.7 of glibc with 16 threads; 1.0 with 4).
-enum { HF_TURNS_A_CPU = 4 };
-
-static void give_turns_in_chains(struct hf_waiter *chosen) {
-    struct hf_waiter *behind = chosen, *next;
-    long heads = 0;
-    while (behind && heads < HF_TURNS_A_CPU * cpus()) {
-        behind = behind->next;
-        heads++;
-    }
-    for (struct hf_waiter *waiter = chosen; behind; waiter = waiter->next, behind = behind->next)
-        waiter->successor = behind;
-    for (; heads > 0; heads--, chosen = next) {
-        next = chosen->next; // before its turn: its node may be gone after that
-        give_turn_with_mutex(chosen);
-    }
-}
-
-static void give_turn_to_successor(struct hf_waiter *self) {
-    if (self->successor)
-        give_turn_with_mutex(self->successor);
-}
-
 struct wait {
-    struct hf_condition *condition;
     struct hf_waiter waiter;
     bool sleeping;
 };
-
-static int take_mutex_again(struct wait *wait) {
-    int error = hf_mutex_lock(wait->waiter.mutex);
-    give_turn_to_successor(&wait->waiter);
-    return error;
-}
 
 // Cancellation comes here by unwinding, before the program's own clean-up handlers run, which expect to have the mutex.
 static void end_cancelled_wait(struct wait *wait) {
     if (!wait->sleeping)
         return;
-    hf_condition_leave_cancelled(wait->condition, &wait->waiter);
-    take_mutex_again(wait);
+    hf_waiter_leave_cancelled(&wait->waiter);
+    hf_mutex_lock(wait->waiter.mutex);
 }
 
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct hf_deadline *deadline) {
     if (deadline && !hf_deadline_is_valid(deadline))
         return EINVAL;
     int saved_errno = errno;
-    __attribute__((cleanup(end_cancelled_wait))) struct wait wait = {.condition = hf_condition_in(cond)};
-    hf_condition_join(wait.condition, &wait.waiter, mutex);
+    __attribute__((cleanup(end_cancelled_wait))) struct wait wait = {.sleeping = false};
+    hf_condition_join(hf_condition_in(cond), &wait.waiter, mutex);
     int error = hf_mutex_unlock(mutex);
     if (error) {
-        hf_condition_leave_cancelled(wait.condition, &wait.waiter);
-        give_turn_to_successor(&wait.waiter);
+        hf_waiter_leave_cancelled(&wait.waiter);
         return error;
     }
     wait.sleeping = true;
     int result = hf_condition_sleep(&wait.waiter, deadline);
     wait.sleeping = false;
-    if (result == 0)
-        hf_condition_accept(wait.condition, &wait.waiter);
-    else if (!hf_condition_leave(wait.condition, &wait.waiter))
-        result = 0;
-    error = take_mutex_again(&wait);
+    if (result == ETIMEDOUT && !hf_waiter_leave(&wait.waiter))
+        result = 0; // chosen just then
+    error = hf_mutex_lock(mutex);
     errno = saved_errno;
     return error ? error : result;
 }
@@ -155,16 +109,11 @@ static int interposed_broadcast(pthread_cond_t *cond) {
         return hf_glibc()->cond_broadcast(cond);
     if (!hf_condition_may_have_waiters(hf_condition_in(cond)))
         return 0;
-    struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond));
-    if (chosen)
-        give_turns_in_chains(chosen);
-    return 0;
-}
-
-static int interposed_destroy(pthread_cond_t *cond) {
-    if (!is_ours(cond))
-        return hf_glibc()->cond_destroy(cond);
-    hf_condition_destroy(hf_condition_in(cond));
+    struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond)), *next;
+    for (; chosen; chosen = next) {
+        next = chosen->next_chosen; // before its turn: its node may be gone after that
+        give_turn_with_mutex(chosen);
+    }
     return 0;
 }
 
@@ -173,4 +122,3 @@ HF_EXPORT(interposed_timedwait, pthread_cond_timedwait, "GLIBC_2.3.2");
 HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, "GLIBC_2.30", "GLIBC_2.34");
 HF_EXPORT(interposed_signal, pthread_cond_signal, "GLIBC_2.3.2");
 HF_EXPORT(interposed_broadcast, pthread_cond_broadcast, "GLIBC_2.3.2");
-HF_EXPORT(interposed_destroy, pthread_cond_destroy, "GLIBC_2.3.2");

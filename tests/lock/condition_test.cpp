@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Condition variables, step by step: one thread plays all waiters, whose sleeps it ends as their turns come.
+#include <cerrno>
+#include <ctime>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+extern "C" {
+#include "lock/condition.h"
+}
+
+namespace {
+
+struct condition : testing::Test {
+    hf_condition shared{};
+    std::vector<hf_waiter> waiters{16};
+
+    void SetUp() override {
+        for (hf_waiter &waiter : waiters)
+            hf_condition_join(&shared, &waiter, nullptr);
+    }
+
+    // Their nodes are about to go.
+    void TearDown() override {
+        for (hf_waiter &waiter : waiters) {
+            if (waiter.state == HF_WAITER_WAITING)
+                hf_waiter_leave(&waiter);
+        }
+    }
+
+    void signal() { hf_waiter_give_turn(hf_condition_choose_one(&shared)); }
+
+    static bool has_its_turn(hf_waiter &waiter) {
+        hf_deadline soon = {CLOCK_MONOTONIC, {}};
+        clock_gettime(CLOCK_MONOTONIC, &soon.at);
+        return hf_condition_sleep(&waiter, &soon) == 0;
+    }
+
+    int turns_had() {
+        int had = 0;
+        for (hf_waiter &waiter : waiters)
+            had += has_its_turn(waiter);
+        return had;
+    }
+};
+
+// Shown able to fail: hf_condition_choose_one that takes the last waiter.
+TEST_F(condition, SignalsGoToTheFirstComers) {
+    signal();
+    signal();
+    EXPECT_TRUE(has_its_turn(waiters[0]));
+    EXPECT_TRUE(has_its_turn(waiters[1]));
+    EXPECT_FALSE(has_its_turn(waiters[2]));
+}
+
+TEST_F(condition, AllAreChosenOnce) {
+    size_t chosen = 0;
+    for (hf_waiter *each = hf_condition_choose_all(&shared); each; each = each->next_chosen, chosen++)
+        EXPECT_EQ(each->state, HF_WAITER_CHOSEN);
+    EXPECT_EQ(chosen, waiters.size());
+    EXPECT_FALSE(hf_condition_may_have_waiters(&shared));
+    EXPECT_EQ(hf_condition_choose_all(&shared), nullptr);
+    EXPECT_EQ(hf_condition_choose_one(&shared), nullptr);
+}
+
+TEST_F(condition, AWaiterMayLeaveFromAnywhere) {
+    for (size_t leaver : {0u, 7u, 15u})
+        EXPECT_TRUE(hf_waiter_leave(&waiters[leaver]));
+    for (size_t i = 0; i < waiters.size() - 3; i++)
+        signal();
+    EXPECT_EQ(turns_had(), 13);
+    EXPECT_EQ(hf_condition_choose_one(&shared), nullptr);
+}
+
+// Shown able to fail: hf_waiter_leave_cancelled without choose_another (C3).
+TEST_F(condition, ACancelledWaiterPassesItsSignalOn) {
+    signal();
+    hf_waiter_leave_cancelled(&waiters[0]);
+    EXPECT_TRUE(has_its_turn(waiters[1]));
+}
+
+// All other waiters have been chosen, so the memory may be used otherwise (C4). Shown able to fail: choose_another that
+// looks into the condition variable.
+TEST_F(condition, ACancelledWaiterDoesNotTouchWhatMayBeGone) {
+    signal();
+    for (hf_waiter *each = hf_condition_choose_all(&shared); each; each = each->next_chosen)
+        ;
+    shared.waiters.first = shared.waiters.last = reinterpret_cast<hf_waiter *>(64);
+    hf_waiter_leave_cancelled(&waiters[0]);
+    EXPECT_EQ(shared.waiters.first, reinterpret_cast<hf_waiter *>(64));
+}
+
+// Shown able to fail: a waiter that goes without unlinking itself.
+TEST_F(condition, ACancelledWaiterThatWasNotSignalledJustGoes) {
+    hf_waiter_leave_cancelled(&waiters[0]);
+    signal();
+    EXPECT_TRUE(has_its_turn(waiters[1]));
+    EXPECT_EQ(turns_had(), 0);
+}
+
+TEST_F(condition, OwedTurnsAreGivenTogether) {
+    hf_turns_owed owed = 0;
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    EXPECT_EQ(turns_had(), 0);
+    hf_turns_give_all(owed);
+    EXPECT_EQ(turns_had(), 3);
+}
+
+TEST_F(condition, AForkedChildHasNoneOfTheWaitersAndOwesThemNothing) {
+    hf_turns_owed owed = 0;
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    pid_t child = fork();
+    if (child == 0) {
+        hf_turns_give_all(owed);
+        hf_waiter own;
+        hf_condition_join(&shared, &own, nullptr);
+        signal();
+        hf_turns_owed own_debt = owed; // a mutex that was locked at the fork
+        hf_condition_join(&shared, &own, nullptr);
+        hf_turns_owe(&own_debt, hf_condition_choose_one(&shared));
+        hf_turns_give_all(own_debt);
+        _exit(turns_had() == 0 && has_its_turn(own) ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
+} // namespace
