@@ -82,12 +82,13 @@ bool hf_waiter_leave(struct hf_waiter *self);
 // The same after a sleep that was cancelled. What it was chosen for goes to another waiter (C3).
 void hf_waiter_leave_cancelled(struct hf_waiter *self);
 
-// Looks without the lock. Whoever waits since before the caller had the mutex, or was told of it in another way, is seen.
+// Looks without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.
 static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
     return hf_load_relaxed(&condition->waiters.first) != NULL;
 }
 
-// Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn (C2).
+// Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn
+// (C2).
 struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition);
 struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
 

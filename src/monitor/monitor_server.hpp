@@ -24,7 +24,8 @@ struct lock_counters {
 class monitor_server {
 public:
     // `kernel_monitor` (nullptr: none) must outlive the server. Answers processes of that user and of root, and
-    // descendants of this process, whatever their user; others are refused. Throws std::system_error when there can be no socket.
+    // descendants of this process, whatever their user; others are refused. Throws std::system_error when there can be
+    // no socket.
     explicit monitor_server(monitor *kernel_monitor, uid_t program_uid = getuid());
     ~monitor_server();
     monitor_server(const monitor_server &) = delete;

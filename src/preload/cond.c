@@ -27,13 +27,18 @@ static inline bool is_ours(const pthread_cond_t *cond) {
     return hf_policy_is_ours(HF_OBJECT_COND) && !(hf_cond_attributes(cond) & HF_COND_SHARED);
 }
 
+static bool holds(const struct hf_mutex *mutex, const struct hf_thread_record *self) {
+    // Relaxed: only the caller itself can have stored the caller's tid there. The depth: who has taken the mutex by
+    // glibc's own function will give it back by that, which knows of no turns.
+    return hf_load_relaxed(&mutex->owner) == hf_tid(self) && self->critical.critical_depth > 0;
+}
+
 // Turns are best given when the mutex is: who wakes up before can only spin or sleep again. The owner of a mutex owes
 // them until it gives it back, in the mutex itself. Nobody else may be made to wait for: a chain of waiters that hand
 // their turns on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
 static void give_turn_with_mutex(struct hf_waiter *chosen) {
     struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
-    // Relaxed: only the caller itself can have stored the caller's tid there.
-    if (hf_mutex_can_owe_turns(mutex) && hf_load_relaxed(&mutex->owner) == hf_tid(hf_self()))
+    if (hf_mutex_can_owe_turns(mutex) && holds(mutex, hf_self()))
         hf_turns_owe(&mutex->turns_owed, chosen);
     else
         hf_waiter_give_turn(chosen);

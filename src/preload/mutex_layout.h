@@ -9,8 +9,8 @@
 //     16..19   __kind               type and attributes, as glibc
 //     20..21   __spins              untouched
 //     22..23   __elision            owner_has_gate (lock_choice.h)
-//     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c), or the gate; glibc uses it
-//                                   for robust mutexes only
+//     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c), or the gate; glibc uses
+//                                   it for robust mutexes only
 //
 // So code that reaches the mutex through glibc (its condition variables, an old symbol version, a static library)
 // excludes and wakes as ever. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is glibc's
