@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stddef.h>
 
+#include "base/cpu_count.h"
 #include "hint/patience.h"
 #include "park/futex.h"
 #include "park/nap.h"
@@ -18,7 +19,9 @@ static bool is_over(const struct hf_barrier *barrier, uint32_t round, uint32_t *
 }
 
 static void wait_for_end_of(struct hf_barrier *barrier, uint32_t round) {
-    struct hf_patience patience = {.polls_left = HF_BARRIER_PATIENCE_POLLS};
+    // With more threads than CPUs somebody waits for the CPU on which this one would spin.
+    bool all_can_run = barrier->count <= hf_cpus_usable();
+    struct hf_patience patience = {.polls_left = all_can_run ? HF_BARRIER_PATIENCE_POLLS : 0};
     uint32_t rounds;
     do {
         if (is_over(barrier, round, &rounds))
