@@ -12,8 +12,14 @@
 static struct hf_glibc found;
 static bool complete;
 
+extern void __tsan_init(void) __attribute__((weak));
+
+bool hf_glibc_is_sanitized(void) {
+    return __tsan_init != NULL;
+}
+
 static void *symbol(const char *name, const char *version) {
-    void *address = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+    void *address = version && !hf_glibc_is_sanitized() ? dlvsym(RTLD_NEXT, name, version) : NULL;
     return address ? address : dlsym(RTLD_NEXT, name);
 }
 

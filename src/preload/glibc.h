@@ -4,6 +4,7 @@
 #define HF_PRELOAD_GLIBC_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 
 #define HF_GLIBC_FUNCTION(result, name, version, ...) result (*name)(__VA_ARGS__);
@@ -11,6 +12,10 @@ struct hf_glibc {
 #include "preload/glibc_functions.def"
 };
 #undef HF_GLIBC_FUNCTION
+
+// Has the program ThreadSanitizer's runtime? It has to see every lock and unlock, or it reports races that are none. It
+// comes after us, so "glibc's functions" are its own then, and everything is passed on to them.
+bool hf_glibc_is_sanitized(void) __attribute__((cold));
 
 // Found on first use, which may be before any constructor has run and on several threads at once.
 const struct hf_glibc *hf_glibc(void) __attribute__((cold));

@@ -7,6 +7,7 @@
 
 #include "preload/barrier_layout.h"
 #include "preload/cond_layout.h"
+#include "preload/glibc.h"
 
 uint32_t hf_policies[HF_OBJECTS] = {HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED,
                                     HF_POLICY_UNDECIDED};
@@ -46,6 +47,8 @@ static bool is_laid_out_as_known(enum hf_object object) {
 bool hf_policy_decide(enum hf_object object) {
     struct hf_policy_text text = {0};
     read_environment(&text);
+    for (int i = 0; i < HF_OBJECTS && hf_glibc_is_sanitized(); i++)
+        text.value[i] = HF_PASSED_TO_GLIBC;
     hf_store_relaxed(&mutex_lock, text.value[HF_OBJECT_MUTEX]);
     for (int i = 0; i < HF_OBJECTS; i++) {
         bool passed_on = text.value[i] && strcmp(text.value[i], HF_PASSED_TO_GLIBC) == 0;

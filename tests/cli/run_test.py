@@ -52,7 +52,7 @@ def test_environment_gains_only_our_variables():
 
     extra = variables(COMMAND, "run", "--") - variables()
     assert {line.split("=")[0] for line in extra if not line.startswith("_=")} == \
-        {"LD_PRELOAD", "HOLDFAST_LOCK", "HOLDFAST_SOCKET"}
+        {"LD_PRELOAD", "HOLDFAST_LOCK", "HOLDFAST_SOCKET", "ASAN_OPTIONS"}
 
 
 def test_what_the_user_preloads_stays_preloaded():
