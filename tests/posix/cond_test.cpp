@@ -329,6 +329,59 @@ TEST_P(cond_with_every_mutex, MayBeDestroyedAndFreedRightAfterABroadcast) {
     }
 }
 
+// The same when a signal has woken the only waiter.
+TEST_P(cond_with_every_mutex, MayBeDestroyedAndFreedRightAfterTheSignalForItsOnlyWaiter) {
+    for (int round = 0; round < 30; round++) {
+        auto *own = new pthread_cond_t;
+        init_cond(own, CLOCK_REALTIME, PTHREAD_PROCESS_PRIVATE);
+        meeting_place there{.mutex = mutex, .cond = own};
+        team waiter(1, [&](int) {
+            EXPECT_EQ(pthread_mutex_lock(mutex), 0);
+            there.waiting++;
+            if (there.permits == 0) {
+                EXPECT_EQ(wait_by(every_wait[round % 4], own, mutex), 0);
+            }
+            EXPECT_EQ(pthread_mutex_unlock(mutex), 0);
+        });
+        there.until_waiting(1);
+        EXPECT_EQ(pthread_mutex_lock(mutex), 0);
+        there.permits = 1;
+        EXPECT_EQ(pthread_cond_signal(own), 0);
+        EXPECT_EQ(pthread_cond_destroy(own), 0); // must not wait for who waits for the mutex
+        std::memset(static_cast<void *>(own), -1, sizeof(*own));
+        delete own;
+        EXPECT_EQ(pthread_mutex_unlock(mutex), 0);
+    }
+}
+
+// As collectors of garbage hold threads up. Shown able to fail: a broadcast whose waiters hand it on to each other.
+TEST_P(cond_with_every_mutex, ABroadcastReachesTheOthersThoughOneIsHeldUpInASignalHandler) {
+    static std::atomic<bool> held_up, let_go;
+    held_up = let_go = false;
+    struct sigaction action {
+    }, before{};
+    action.sa_handler = [](int) {
+        held_up = true;
+        while (!let_go)
+            usleep(1000);
+    };
+    sigaction(SIGUSR2, &action, &before);
+    constexpr int threads = 16;
+    team waiters(threads, [&](int member) { place.get_permit(every_wait[member % 4]); });
+    place.until_waiting(threads);
+    pthread_kill(waiters.handle(0), SIGUSR2);
+    EXPECT_TRUE(eventually([] { return held_up.load(); }));
+    EXPECT_EQ(pthread_mutex_lock(mutex), 0);
+    place.permits = threads;
+    EXPECT_EQ(pthread_cond_broadcast(cond), 0);
+    EXPECT_EQ(pthread_mutex_unlock(mutex), 0);
+    place.until_served(threads - 1);
+    let_go = true;
+    waiters.join();
+    EXPECT_EQ(place.served, threads);
+    sigaction(SIGUSR2, &before, nullptr);
+}
+
 // Of two waiters one leaves by its deadline at the very time of a signal: then the signal is the other's. Each round
 // ends only when the patient one was woken, or the signal was taken by the one whose time was over, who says so by 0.
 TEST_P(cond_with_every_mutex, AWaiterThatTimesOutDoesNotSwallowASignal) {
