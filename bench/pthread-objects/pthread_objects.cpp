@@ -77,6 +77,7 @@ user barrier_member(const options &wanted) {
         std::uint64_t rounds = 0;
         while (!last_round) {
             be_busy(wanted.outside);
+            // NOLINTNEXTLINE(bugprone-posix-return): that value is -1
             if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
                 last_round = stopped.load();
             pthread_barrier_wait(&barrier);
@@ -137,7 +138,7 @@ user crowd_member(const options &wanted) {
                 std::uint64_t seen = round;
                 if (++arrived == wanted.threads - 1)
                     pthread_cond_signal(&all_there);
-                while (round == seen)
+                while (round == seen) // NOLINT(bugprone-infinite-loop): thread 0 changes it
                     pthread_cond_wait(&begun, &mutex);
                 woken++;
                 be_busy(wanted.inside);

@@ -70,7 +70,7 @@ struct hf_condition {
 };
 
 // Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
-void hf_condition_join(struct hf_condition *condition, struct hf_waiter *self, pthread_mutex_t *mutex);
+void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex);
 
 // Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never). A cancellation point.
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
