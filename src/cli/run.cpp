@@ -52,7 +52,7 @@ int run(const run_options &options) {
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
     session session;
     int status = run_child(options.program, session.preload_environment(options.wanted), user);
-    if (options.wanted.stats && options.wanted.lock == "glibc" && options.wanted.conf.empty())
+    if (options.wanted.stats && options.wanted.leaves_program_as_it_is())
         fmt::print(stderr, "holdfast: lock glibc: the program ran as it is, nothing was counted\n");
     else if (options.wanted.stats)
         print_stats(session, options.wanted.lock);

@@ -21,6 +21,8 @@ struct interposition {
     std::string lock = "default"; // of its mutexes: a name of lock_list.def, "default" or "glibc"
     std::string conf;             // of its other objects too, as preload/policy_text.h reads it
     bool stats = false;
+
+    bool leaves_program_as_it_is() const { return lock == "glibc" && conf.empty(); }
 };
 
 class session {

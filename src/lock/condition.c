@@ -153,6 +153,7 @@ struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
 }
 
 void hf_waiter_give_turn(struct hf_waiter *chosen) {
+    HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
     sem_post(&chosen->turn);
 }
 

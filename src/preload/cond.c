@@ -28,9 +28,8 @@ static inline bool is_ours(const pthread_cond_t *cond) {
 }
 
 static bool holds(const struct hf_mutex *mutex, const struct hf_thread_record *self) {
-    // Relaxed: only the caller itself can have stored the caller's tid there. The depth: who has taken the mutex by
-    // glibc's own function will give it back by that, which knows of no turns.
-    return hf_load_relaxed(&mutex->owner) == hf_tid(self) && self->critical.critical_depth > 0;
+    // The depth: who has taken the mutex by glibc's own function will give it back by that, which knows of no turns.
+    return hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
 }
 
 // Turns are best given when the mutex is: who wakes up before can only spin or sleep again. The owner of a mutex owes

@@ -115,12 +115,12 @@ __attribute__((constructor)) static void choose(void) {
     // Now, since looking symbols up later could wait for a dlopen whose constructors wait for us.
     hf_glibc();
     const char *name = hf_policy_mutex_lock();
-    const struct hf_lock_kind *kind = name ? hf_lock_kind_find(name) : NULL;
-    if (name && strcmp(name, HF_PASSED_TO_GLIBC) == 0)
+    const struct hf_lock_kind *kind = hf_lock_kind_find(name);
+    if (strcmp(name, HF_PASSED_TO_GLIBC) == 0) {
         hf_lock_choice.discipline = HF_DISCIPLINE_GLIBCS;
-    if (!kind || strcmp(kind->name, "flexguard") == 0)
-        return;
-    if (strcmp(kind->name, "blocking") == 0) {
+    } else if (strcmp(name, "flexguard") == 0) {
+        hf_lock_choice.owes_turns = true;
+    } else if (strcmp(name, "blocking") == 0) {
         hf_lock_choice.discipline = HF_DISCIPLINE_BLOCKING;
     } else if (kind->bytes <= HF_GATE_BYTES) {
         hf_lock_choice.gate = kind;

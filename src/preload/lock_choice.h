@@ -28,6 +28,7 @@ enum hf_discipline {
 // Chosen by the constructor as the policy says; FlexGuard before.
 struct hf_lock_choice {
     enum hf_discipline discipline;
+    bool owes_turns; // FlexGuard for good: from then on a mutex keeps turns for its release
     const struct hf_lock_kind *gate;
 };
 extern struct hf_lock_choice hf_lock_choice __attribute__((visibility("hidden")));
@@ -36,9 +37,9 @@ static inline bool hf_mutex_is_chosen(const struct hf_mutex *mutex) {
     return hf_lock_choice.discipline != HF_DISCIPLINE_GLIBCS && hf_mutex_is_ours(mutex);
 }
 
-// Can the mutex keep turns for its release? Behind a gate it has no room.
+// Under any other discipline a gate may have its bytes where turns are kept, or have left some there before a fork.
 static inline bool hf_mutex_can_owe_turns(const struct hf_mutex *mutex) {
-    return hf_lock_choice.discipline <= HF_DISCIPLINE_BLOCKING && hf_mutex_is_ours(mutex);
+    return hf_lock_choice.owes_turns && hf_mutex_is_ours(mutex);
 }
 
 // Called by the owner of a mutex of ours.

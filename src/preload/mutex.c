@@ -18,20 +18,15 @@ enum verdict {
     VERDICT_OWN,     // an errorcheck mutex that the caller holds
 };
 
-static inline bool is_owner(const struct hf_mutex *mutex, struct hf_thread_record *self) {
-    // Relaxed: only the caller itself can have stored the caller's tid there.
-    return hf_load_relaxed(&mutex->owner) == hf_tid(self);
-}
-
 static __attribute__((noinline)) enum verdict judge(struct hf_mutex *mutex, struct hf_thread_record *self) {
     enum hf_mutex_type type = hf_mutex_type_of(mutex);
-    if (type == HF_MUTEX_RECURSIVE && is_owner(mutex, self)) {
+    if (type == HF_MUTEX_RECURSIVE && hf_mutex_is_owned_by(mutex, self)) {
         if (mutex->count + 1 == 0)
             return VERDICT_FULL;
         mutex->count++;
         return VERDICT_DONE;
     }
-    return type == HF_MUTEX_ERRORCHECK && is_owner(mutex, self) ? VERDICT_OWN : VERDICT_ACQUIRE;
+    return type == HF_MUTEX_ERRORCHECK && hf_mutex_is_owned_by(mutex, self) ? VERDICT_OWN : VERDICT_ACQUIRE;
 }
 
 static inline void become_owner(struct hf_mutex *mutex, struct hf_thread_record *self) {
@@ -153,7 +148,7 @@ static int interposed_clocklock(pthread_mutex_t *posix, clockid_t clock, const s
 static __attribute__((noinline)) int unlock_typed(struct hf_mutex *mutex) {
     struct hf_thread_record *self = hf_self();
     enum hf_mutex_type type = hf_mutex_type_of(mutex);
-    if ((type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !is_owner(mutex, self))
+    if ((type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !hf_mutex_is_owned_by(mutex, self))
         return EPERM;
     if (type == HF_MUTEX_RECURSIVE && --mutex->count != 0)
         return 0;

@@ -78,6 +78,12 @@ static inline bool hf_mutex_is_ours(const struct hf_mutex *mutex) {
     return (mutex->kind & ~(HF_KIND_TYPE_BITS | HF_KIND_ELISION_BITS)) == 0;
 }
 
+// `self` must be the caller's.
+static inline bool hf_mutex_is_owned_by(const struct hf_mutex *mutex, const struct hf_thread_record *self) {
+    // Relaxed: only the caller itself can have stored the caller's tid there.
+    return hf_load_relaxed(&mutex->owner) == hf_tid(self);
+}
+
 static inline enum hf_mutex_type hf_mutex_type_of(const struct hf_mutex *mutex) {
     return (enum hf_mutex_type)(mutex->kind & HF_KIND_TYPE_BITS);
 }

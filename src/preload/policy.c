@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock/lock_table.h"
 #include "preload/barrier_layout.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
 
-uint32_t hf_policies[HF_OBJECTS] = {HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED, HF_POLICY_UNDECIDED,
-                                    HF_POLICY_UNDECIDED};
-_Static_assert(HF_OBJECTS == 5, "each is undecided at first");
+uint32_t hf_policies[HF_OBJECTS] = {[0 ... HF_OBJECTS - 1] = HF_POLICY_UNDECIDED};
 
 static const char *mutex_lock;
 
@@ -45,13 +44,13 @@ static bool is_laid_out_as_known(enum hf_object object) {
 
 // Threads that come here together all find the same, so each may store it.
 bool hf_policy_decide(enum hf_object object) {
-    struct hf_policy_text text = {0};
+    struct hf_policy_text text = {.value = {[0 ... HF_OBJECTS - 1] = HF_DEFAULT_LOCK}};
     read_environment(&text);
     for (int i = 0; i < HF_OBJECTS && hf_glibc_is_sanitized(); i++)
         text.value[i] = HF_PASSED_TO_GLIBC;
     hf_store_relaxed(&mutex_lock, text.value[HF_OBJECT_MUTEX]);
     for (int i = 0; i < HF_OBJECTS; i++) {
-        bool passed_on = text.value[i] && strcmp(text.value[i], HF_PASSED_TO_GLIBC) == 0;
+        bool passed_on = strcmp(text.value[i], HF_PASSED_TO_GLIBC) == 0;
         bool ours = !passed_on && is_laid_out_as_known((enum hf_object)i);
         hf_store_relaxed(&hf_policies[i], ours ? HF_POLICY_OURS : HF_POLICY_GLIBCS);
     }

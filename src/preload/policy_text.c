@@ -20,6 +20,10 @@ static bool is(struct word word, const char *name) {
     return strlen(name) == word.length && memcmp(word.start, name, word.length) == 0;
 }
 
+static bool may_be(enum hf_object object, const char *lock) {
+    return object == HF_OBJECT_MUTEX || strcmp(lock, HF_DEFAULT_LOCK) == 0;
+}
+
 // The name as one that lives for ever, or NULL.
 static const char *value_for(enum hf_object object, struct word word) {
     if (is(word, HF_PASSED_TO_GLIBC))
@@ -28,7 +32,7 @@ static const char *value_for(enum hf_object object, struct word word) {
         return HF_DEFAULT_LOCK;
     for (size_t i = 0; i < hf_lock_kind_count; i++) {
         const char *name = hf_lock_kinds[i].name;
-        if (is(word, name) && (object == HF_OBJECT_MUTEX || strcmp(name, HF_DEFAULT_LOCK) == 0))
+        if (is(word, name) && may_be(object, name))
             return name;
     }
     return NULL;
@@ -38,7 +42,7 @@ static void list_values(enum hf_object object, char *list, size_t bytes) {
     size_t used = (size_t)snprintf(list, bytes, HF_PASSED_TO_GLIBC ", default");
     for (size_t i = 0; i < hf_lock_kind_count; i++) {
         const char *name = hf_lock_kinds[i].name;
-        if (used < bytes && (object == HF_OBJECT_MUTEX || strcmp(name, HF_DEFAULT_LOCK) == 0))
+        if (used < bytes && may_be(object, name))
             used += (size_t)snprintf(list + used, bytes - used, ", %s", name);
     }
 }

@@ -74,6 +74,11 @@ static inline int read_acquire(struct hf_rwlock *rwlock, const struct hf_deadlin
     return finish(HF_LIKELY(hf_rw_has_begun(was)) ? 0 : read_after_all(rwlock, self, was, deadline), self);
 }
 
+static inline int become_writer(struct hf_rwlock *rwlock, struct hf_thread_record *self) {
+    hf_store_relaxed(&rwlock->writer, hf_tid(self));
+    return finish(0, self);
+}
+
 static inline int write_acquire(struct hf_rwlock *rwlock, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
     if (HF_UNLIKELY(!hf_rw_write_try_acquire(&rwlock->lock, self))) {
@@ -81,8 +86,7 @@ static inline int write_acquire(struct hf_rwlock *rwlock, const struct hf_deadli
         if (error)
             return error;
     }
-    hf_store_relaxed(&rwlock->writer, hf_tid(self));
-    return finish(0, self);
+    return become_writer(rwlock, self);
 }
 
 static int read_until(struct hf_rwlock *rwlock, clockid_t clock, const struct timespec *at) {
@@ -117,8 +121,7 @@ static int interposed_trywrlock(pthread_rwlock_t *posix) {
     struct hf_thread_record *self = hf_self();
     if (!hf_rw_write_try_acquire(&rwlock->lock, self))
         return EBUSY;
-    hf_store_relaxed(&rwlock->writer, hf_tid(self));
-    return finish(0, self);
+    return become_writer(rwlock, self);
 }
 
 static int interposed_clockrdlock(pthread_rwlock_t *posix, clockid_t clock, const struct timespec *at) {
