@@ -15,12 +15,16 @@
 // RW1 Exclusion.
 // RW2 While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody is on its way to wake a writer,
 //     or a woken writer is on its way to set WRITERS_SLEEP.
-// RW3 While a reader sleeps, the state has WRITER and READERS_SLEEP, or somebody is on its way to wake all readers.
+// RW3 While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST; or somebody is on its way to wake
+//     all readers.
+// RW4 WRITERS_FIRST does not outlast the writers that wait.
 // I4  Release is the last touch. A writer that finds that it is the last user destroys the lock after its unlock.
 //     (A reader can't know that: others may still read.)
 // And no deadlock: who waits will be let go on.
 //
 // Variants. Threads up to READERS only read, threads above THREADS - WRITERS only write; those between do both.
+// -DPREFERS_WRITERS: readers are behind the writers that wait (hf_rw_wait_to_write_first,
+//     hf_rw_wait_behind_writers).
 // -DREADERS_FULL=n: where there are too many readers, in units of the state word.
 #ifndef THREADS
 #define THREADS 4
@@ -37,20 +41,25 @@
 #define HF_RW_WRITER 1
 #define HF_RW_WRITERS_SLEEP 2
 #define HF_RW_READERS_SLEEP 4
-#define HF_RW_READER 8
+#define HF_RW_WRITERS_FIRST 8
+#define HF_RW_READER 16
 #ifndef READERS_FULL
 #define READERS_FULL 128
 #endif
 #define IS_FREE(state) (state < HF_RW_READER && !(state & HF_RW_WRITER))
+#define IS_LAST_READER(state) (state >= HF_RW_READER && IS_FREE(state - HF_RW_READER))
+#define LETS_READERS_IN(state) (!(state & (HF_RW_WRITER | HF_RW_WRITERS_FIRST)) && state < READERS_FULL)
 
-bit RW1, RW2, RW3, I4;
+bit RW1, RW2, RW3, RW4, I4;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
 
 byte state;
+byte waiting_writers;
+byte clears_due; // ghost: who has found itself the last of them and has not cleared the bit yet
 bool writer_inside;     // ghost
 byte readers_inside;    // ghost
 byte writer_wakes_due;  // ghost: unlockers that have to wake a writer and have not yet
-byte readers_wakes_due; // ghost: unlockers that have to wake the readers and have not yet
+byte readers_wakes_due; // ghost: who has to wake the readers and has not yet
 
 // Where each thread stands with the kernel, as in lock_word.inc. Only of writers is it told that they were woken.
 #define AWAKE 0
@@ -71,11 +80,14 @@ byte sleeper[THREADS + 1];
 #define RW2_HOLDS                                                                                                      \
     (!ANY(WRITES) || (!IS_FREE(state) && (state & HF_RW_WRITERS_SLEEP)) || writer_wakes_due > 0 || ANY(IS_WOKEN))
 #define RW3_HOLDS                                                                                                      \
-    (!ANY(READS) || ((state & HF_RW_WRITER) && (state & HF_RW_READERS_SLEEP)) || readers_wakes_due > 0)
+    (!ANY(READS) || readers_wakes_due > 0 ||                                                                           \
+     ((state & HF_RW_READERS_SLEEP) && (state & (HF_RW_WRITER | HF_RW_WRITERS_FIRST))))
+#define RW4_HOLDS (!(state & HF_RW_WRITERS_FIRST) || waiting_writers > 0 || clears_due > 0)
 
 inline nobody_forgotten() {
     ASSERT(RW2, RW2_HOLDS);
-    ASSERT(RW3, RW3_HOLDS)
+    ASSERT(RW3, RW3_HOLDS);
+    ASSERT(RW4, RW4_HOLDS)
 }
 
 byte users = THREADS; // threads that will still lock
@@ -147,11 +159,20 @@ inline wake_writer() {
 #define WRITER_MAY_SLEEP (state == seen)
 #endif
 
+#ifdef PREFERS_WRITERS
+#define ANNOUNCED HF_RW_WRITERS_FIRST
+#else
+#define ANNOUNCED 0
+#endif
+
 proctype Thread(byte me) {
     byte seen;
     bool slept; // `written` has HF_RW_WRITERS_SLEEP
     bool waking_writer;
     bool last_round, last_user;
+#ifdef PREFERS_WRITERS
+    bool withdraws; // from being counted, to wait behind the writers
+#endif
 
 outside:
     if
@@ -160,7 +181,7 @@ outside:
     :: atomic { users-- }; goto finished
     fi;
 
-    // hf_rw_read_acquire
+    // hf_rw_read_begin
 reading:
     if
     :: atomic {
@@ -168,24 +189,27 @@ reading:
            seen = state;
            state = state + HF_RW_READER;
            if
-           :: !(seen & HF_RW_WRITER) && seen < READERS_FULL -> enter_to_read(); goto holding_to_read
+           :: LETS_READERS_IN(seen) -> enter_to_read(); goto holding_to_read
            :: seen >= READERS_FULL -> seen = 0; goto refused
-           :: (seen & HF_RW_WRITER) && seen < READERS_FULL -> seen = 0
+           :: !LETS_READERS_IN(seen) && seen < READERS_FULL ->
+                  seen = 0;
+#ifdef PREFERS_WRITERS
+                  withdraws = true;
+                  goto releasing_to_read
+#endif
            fi
        }
     // hf_rw_read_try_acquire
 #ifdef MUTANT_READER_CHECKS_THEN_ADDS
-    :: atomic { !(state & HF_RW_WRITER) && state < READERS_FULL -> TOUCH };
+    :: atomic { LETS_READERS_IN(state) -> TOUCH };
        atomic { TOUCH; state = state + HF_RW_READER; enter_to_read(); goto holding_to_read }
 #else
-    :: atomic {
-           !(state & HF_RW_WRITER) && state < READERS_FULL -> TOUCH; state = state + HF_RW_READER; enter_to_read();
-           goto holding_to_read
-       }
+    :: atomic { LETS_READERS_IN(state) -> TOUCH; state = state + HF_RW_READER; enter_to_read(); goto holding_to_read }
 #endif
-    :: atomic { (state & HF_RW_WRITER) || state >= READERS_FULL -> TOUCH }; goto returned
+    :: atomic { !LETS_READERS_IN(state) -> TOUCH }; goto returned
     fi;
 
+#ifndef PREFERS_WRITERS
     // hf_rw_wait_to_read
 waiting_to_read:
     if
@@ -226,6 +250,40 @@ giving_up_reading:
 #endif
     fi;
 
+#else
+    // hf_rw_wait_behind_writers
+behind_writers:
+    if
+    :: atomic { LETS_READERS_IN(state) -> TOUCH; state = state + HF_RW_READER; enter_to_read(); goto holding_to_read }
+    :: atomic { !LETS_READERS_IN(state) -> TOUCH }
+    fi;
+    atomic {
+        TOUCH;
+        state = state | HF_RW_READERS_SLEEP;
+        if
+        :: state & (HF_RW_WRITER | HF_RW_WRITERS_FIRST) -> seen = state
+#ifndef MUTANT_READER_SLEEPS_AFTER_ALL
+        :: !(state & (HF_RW_WRITER | HF_RW_WRITERS_FIRST)) -> goto behind_writers
+#else
+        :: !(state & (HF_RW_WRITER | HF_RW_WRITERS_FIRST)) -> seen = state
+#endif
+        fi
+    };
+    if
+    :: atomic { state == seen -> TOUCH; seen = 0; sleeper[me] = SLEEPS_TO_READ; nobody_forgotten() };
+       if
+       :: sleeper[me] == AWAKE
+#ifdef SLEEP_ENDS_BY_ITSELF
+       :: atomic { READS(me) -> sleeper[me] = AWAKE }
+       :: atomic { READS(me) -> sleeper[me] = AWAKE }; goto returned
+#endif
+       fi
+    :: seen = 0 // the state was another, a signal, a stray wake
+    :: atomic { seen = 0; goto returned }
+    fi;
+    goto behind_writers;
+#endif
+
     // Too many readers.
 refused:
 #ifdef MUTANT_REFUSED_READER_WAKES_NOBODY
@@ -241,11 +299,16 @@ holding_to_read:
 releasing_to_read:
     if
 #ifdef MUTANT_LAST_READER_CHECKS_FIRST
-    :: atomic { (state & ~HF_RW_READERS_SLEEP) == (HF_RW_READER | HF_RW_WRITERS_SLEEP) -> TOUCH };
+    :: atomic { IS_LAST_READER(state) && (state & HF_RW_WRITERS_SLEEP) -> TOUCH };
        atomic { TOUCH; state = 0; writer_wakes_due++ }
 #else
     :: atomic {
-           (state & ~HF_RW_READERS_SLEEP) == (HF_RW_READER | HF_RW_WRITERS_SLEEP) -> TOUCH; state = 0;
+           IS_LAST_READER(state) && (state & HF_RW_WRITERS_SLEEP) -> TOUCH;
+#ifdef MUTANT_LAST_READER_FORGETS_READERS
+           state = 0;
+#else
+           state = (state - HF_RW_READER) & ~HF_RW_WRITERS_SLEEP;
+#endif
            writer_wakes_due++
        }
 #endif
@@ -255,7 +318,7 @@ releasing_to_read:
            state = state - HF_RW_READER;
            if
            :: (state & HF_RW_WRITERS_SLEEP) && IS_FREE(state) -> writer_wakes_due++
-           :: else -> nobody_forgotten(); goto returned
+           :: else -> nobody_forgotten(); goto released_to_read
            fi
        }
     fi;
@@ -269,6 +332,13 @@ releasing_to_read:
         writer_wakes_due--;
         nobody_forgotten()
     };
+released_to_read:
+#ifdef PREFERS_WRITERS
+    if
+    :: withdraws -> withdraws = false; goto behind_writers
+    :: !withdraws
+    fi;
+#endif
     goto returned;
 
     // hf_rw_write_try_acquire
@@ -284,6 +354,12 @@ writing:
     :: atomic { !IS_FREE(state) -> TOUCH }; goto returned
     fi;
 
+#ifdef PREFERS_WRITERS
+    // hf_rw_wait_to_write_first
+    atomic { TOUCH; waiting_writers++ };
+    atomic { TOUCH; state = state | HF_RW_WRITERS_FIRST };
+#endif
+
     // hf_rw_wait_to_write
 waiting_to_write:
     if
@@ -297,23 +373,23 @@ waiting_to_write:
            fi;
 #endif
            enter_to_write();
-           goto holding_to_write
+           goto waited_to_write
        }
-    // acquire_or_announce_sleep
+    // acquire_or_announce
     :: atomic {
            IS_FREE(state) -> TOUCH;
 #ifdef MUTANT_WOKEN_FORGETS_SLEEPERS
            state = state | HF_RW_WRITER;
 #else
-           state = state | HF_RW_WRITER | HF_RW_WRITERS_SLEEP;
+           state = state | HF_RW_WRITER | HF_RW_WRITERS_SLEEP | ANNOUNCED;
 #endif
            enter_to_write();
-           goto holding_to_write
+           goto waited_to_write
        }
     :: atomic {
            !IS_FREE(state) -> TOUCH;
 #ifndef MUTANT_WRITER_SLEEPS_UNANNOUNCED
-           state = state | HF_RW_WRITERS_SLEEP;
+           state = state | HF_RW_WRITERS_SLEEP | ANNOUNCED;
 #endif
            seen = state;
            sleeper[me] = AWAKE;
@@ -326,17 +402,33 @@ waiting_to_write:
        if
        :: sleeper[me] == WOKEN
 #ifdef MUTANT_WOKEN_GIVES_UP
-       :: atomic { sleeper[me] == WOKEN -> sleeper[me] = AWAKE; nobody_forgotten() }; goto returned
+       :: atomic { sleeper[me] == WOKEN -> sleeper[me] = AWAKE; nobody_forgotten() }; goto not_waiting_to_write
 #endif
 #ifdef SLEEP_ENDS_BY_ITSELF
        :: atomic { WRITES(me) -> sleeper[me] = AWAKE }
-       :: atomic { WRITES(me) -> sleeper[me] = AWAKE }; goto returned
+       :: atomic { WRITES(me) -> sleeper[me] = AWAKE }; goto not_waiting_to_write
 #endif
        fi
     :: seen = 0 // the state was another, a signal, a stray wake
-    :: atomic { seen = 0; goto returned }
+    :: atomic { seen = 0; goto not_waiting_to_write }
     fi;
     goto waiting_to_write;
+
+waited_to_write:
+#ifdef PREFERS_WRITERS
+    atomic {
+        TOUCH;
+        waiting_writers--;
+        if
+        :: waiting_writers == 0 -> clears_due++
+        :: else -> goto holding_to_write
+        fi
+    };
+#ifdef MUTANT_LAST_LEAVES_THE_BIT
+    atomic { clears_due--; nobody_forgotten(); goto holding_to_write };
+#endif
+    atomic { TOUCH; state = state & ~HF_RW_WRITERS_FIRST; clears_due--; nobody_forgotten() };
+#endif
 
     // hf_rw_write_release
 holding_to_write:
@@ -346,19 +438,22 @@ holding_to_write:
         settle_last_round(true);
         writer_inside = false;
         seen = state;
-        state = state & ~(HF_RW_WRITER | HF_RW_READERS_SLEEP);
-        if
-        :: IS_FREE(state) -> state = 0
+        state = state & ~HF_RW_WRITER;
 #ifdef MUTANT_WRITER_FORGETS_WRITERS
-        :: !IS_FREE(state) -> state = state & ~HF_RW_WRITERS_SLEEP
-#else
-        :: !IS_FREE(state)
+        state = state & ~HF_RW_WRITERS_SLEEP;
 #endif
+        if
+        :: IS_FREE(state) -> state = state & ~HF_RW_WRITERS_SLEEP
+        :: !IS_FREE(state)
         fi;
-        readers_wakes_due = readers_wakes_due + ((seen & HF_RW_READERS_SLEEP) != 0);
-        waking_writer = (state == 0 && (seen & HF_RW_WRITERS_SLEEP));
+        if
+        :: !(state & HF_RW_WRITERS_FIRST) -> state = state & ~HF_RW_READERS_SLEEP
+        :: state & HF_RW_WRITERS_FIRST
+        fi;
+        waking_writer = (IS_FREE(state) && (seen & HF_RW_WRITERS_SLEEP));
+        seen = seen & ~state & HF_RW_READERS_SLEEP;
+        readers_wakes_due = readers_wakes_due + (seen != 0);
         writer_wakes_due = writer_wakes_due + waking_writer;
-        seen = seen & HF_RW_READERS_SLEEP;
         nobody_forgotten()
     };
 #ifdef MUTANT_WRITER_LOOKS_AGAIN
@@ -386,6 +481,37 @@ holding_to_write:
        }
     :: !waking_writer
     fi;
+    goto returned;
+
+    // hf_rw_wait_to_write_first, without the lock
+not_waiting_to_write:
+#ifdef PREFERS_WRITERS
+    atomic {
+        TOUCH;
+        waiting_writers--;
+        if
+        :: waiting_writers == 0 -> clears_due++
+        :: else -> goto returned
+        fi
+    };
+    atomic {
+        TOUCH;
+        state = state & ~HF_RW_WRITERS_FIRST;
+        clears_due--;
+        if
+        :: state & HF_RW_READERS_SLEEP -> state = state & ~HF_RW_READERS_SLEEP; readers_wakes_due++
+        :: else -> nobody_forgotten(); goto returned
+        fi;
+        nobody_forgotten()
+    };
+    atomic {
+#ifndef MUTANT_LAST_WAKES_NO_READERS
+        wake_readers();
+#endif
+        readers_wakes_due--;
+        nobody_forgotten()
+    };
+#endif
 
 returned:
     atomic {

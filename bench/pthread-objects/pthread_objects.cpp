@@ -34,38 +34,49 @@ void be_busy(unsigned turns) {
 // Each returns how often it used the object until it was stopped.
 using user = std::function<std::uint64_t(unsigned thread)>;
 
-user reader_and_writer(const options &wanted) {
-    return [&wanted](unsigned thread) {
-        static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+user holder(const options &wanted, const auto &take, const auto &give) {
+    return [&wanted, take, give](unsigned thread) {
         std::uint64_t uses = 0;
         std::uint32_t random = thread * 2654435761u + 1;
         for (; !stopped.load(std::memory_order_relaxed); uses++) {
             random = random * 1664525 + 1013904223;
-            if ((random >> 16) % 100 < wanted.readers_percent)
-                pthread_rwlock_rdlock(&lock);
-            else
-                pthread_rwlock_wrlock(&lock);
+            take((random >> 16) % 100);
             be_busy(wanted.inside);
-            pthread_rwlock_unlock(&lock);
+            give();
             be_busy(wanted.outside);
         }
         return uses;
     };
 }
 
+user rwlock_holder(const options &wanted, int kind) {
+    static pthread_rwlock_t lock;
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, kind);
+    pthread_rwlock_init(&lock, &attributes);
+    auto take = [&wanted](unsigned percent) {
+        if (percent < wanted.readers_percent)
+            pthread_rwlock_rdlock(&lock);
+        else
+            pthread_rwlock_wrlock(&lock);
+    };
+    return holder(wanted, take, [] { pthread_rwlock_unlock(&lock); });
+}
+
+user reader_and_writer(const options &wanted) {
+    return rwlock_holder(wanted, PTHREAD_RWLOCK_DEFAULT_NP);
+}
+
+user preferred_writer(const options &wanted) {
+    return rwlock_holder(wanted, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+}
+
 user spinner(const options &wanted) {
     static pthread_spinlock_t lock;
     pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE);
-    return [&wanted](unsigned) {
-        std::uint64_t uses = 0;
-        for (; !stopped.load(std::memory_order_relaxed); uses++) {
-            pthread_spin_lock(&lock);
-            be_busy(wanted.inside);
-            pthread_spin_unlock(&lock);
-            be_busy(wanted.outside);
-        }
-        return uses;
-    };
+    return holder(
+        wanted, [](unsigned) { pthread_spin_lock(&lock); }, [] { pthread_spin_unlock(&lock); });
 }
 
 // The stop is read by one thread of each round, so that all leave after the same one.
@@ -153,7 +164,11 @@ user crowd_member(const options &wanted) {
 }
 
 const std::map<std::string, user (*)(const options &)> users{
-    {"rwlock", reader_and_writer}, {"spin", spinner}, {"barrier", barrier_member}, {"cond-queue", queue_member},
+    {"rwlock", reader_and_writer},
+    {"rwlock-writers-first", preferred_writer},
+    {"spin", spinner},
+    {"barrier", barrier_member},
+    {"cond-queue", queue_member},
     {"cond-crowd", crowd_member},
 };
 

@@ -57,6 +57,31 @@ int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, c
     }
 }
 
+// Not critical: who is behind writers will not be a holder before it has run again.
+int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                              const struct hf_deadline *deadline) {
+    struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
+    bool slept = false;
+    hf_count(self, contended);
+    for (;;) {
+        do {
+            int error = hf_rw_read_try_acquire(lock, self);
+            if (error == 0 && !slept)
+                hf_count(self, spun);
+            if (error != EBUSY)
+                return error;
+        } while (hf_patience_left(&patience));
+        uint32_t state = hf_fetch_or_acquire(&lock->state, HF_RW_READERS_SLEEP) | HF_RW_READERS_SLEEP;
+        if (!(state & (HF_RW_WRITER | HF_RW_WRITERS_FIRST)))
+            continue;
+        hf_count(self, blocked);
+        hf_hint_look_again();
+        if (hf_futex_wait_as(&lock->state, state, deadline, HF_RW_SLEEPS_TO_READ) == ETIMEDOUT)
+            return ETIMEDOUT;
+        slept = true;
+    }
+}
+
 // The head of the writers that spin polls the state, the others poll their records (lock/flexguard_queue.h).
 static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written) {
     struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
@@ -75,27 +100,28 @@ static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self
     return acquired;
 }
 
-// Takes the lock, or says to those who have it that a writer sleeps: then *state is what to sleep on.
-static bool acquire_or_announce_sleep(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t *state) {
+// Takes the lock, or says to those who have it what there is to announce: then *state is what to sleep on.
+static bool acquire_or_announce(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t announced,
+                                uint32_t *state) {
     hf_critical_enter(self);
     *state = hf_load_relaxed(&lock->state);
     for (;;) {
-        if (hf_rw_is_free(*state)) {
-            // RW2: with WRITERS_SLEEP, whether this one has slept or not.
-            if (hf_cas_acquire_or_load(&lock->state, state, *state | HF_RW_WRITER | HF_RW_WRITERS_SLEEP))
-                return true;
-        } else if (*state & HF_RW_WRITERS_SLEEP) {
+        uint32_t wanted = *state | announced | (hf_rw_is_free(*state) ? HF_RW_WRITER : 0);
+        if (wanted == *state)
             break;
-        } else if (hf_cas_acquire_or_load(&lock->state, state, *state | HF_RW_WRITERS_SLEEP)) {
-            *state |= HF_RW_WRITERS_SLEEP;
-            break;
-        }
+        if (!hf_cas_acquire_or_load(&lock->state, state, wanted))
+            continue;
+        if (hf_rw_is_free(*state))
+            return true;
+        *state = wanted;
+        break;
     }
     hf_critical_leave(self);
     return false;
 }
 
-int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                         uint32_t announced) {
     uint32_t written = HF_RW_WRITER, state;
     hf_count(self, contended);
     for (;;) {
@@ -106,7 +132,8 @@ int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, 
             }
             hf_count(self, mode_switches);
         }
-        if (acquire_or_announce_sleep(lock, self, &state))
+        // RW2: with WRITERS_SLEEP, whether this one has slept or not.
+        if (acquire_or_announce(lock, self, announced | HF_RW_WRITERS_SLEEP, &state))
             return 0;
         written = HF_RW_WRITER | HF_RW_WRITERS_SLEEP; // RW2
         hf_count(self, blocked);
@@ -114,4 +141,25 @@ int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, 
         if (hf_futex_wait_as(&lock->state, state, deadline, HF_RW_SLEEPS_TO_WRITE) == ETIMEDOUT)
             return ETIMEDOUT;
     }
+}
+
+int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    return wait_to_write(lock, self, deadline, 0);
+}
+
+int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                              const struct hf_deadline *deadline) {
+    hf_fetch_add_relaxed(&lock->waiting_writers, 1);
+    hf_fetch_or_acquire(&lock->state, HF_RW_WRITERS_FIRST);
+    int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST);
+    // Each that comes here has set the bit before, and the last one clears it after (RW4): hence acquire and release.
+    // One that comes to wait between the two loses the bit, and sets it again before it sleeps.
+    if (hf_fetch_sub_acq_rel(&lock->waiting_writers, 1) != 1)
+        return error;
+    // A writer that has the lock leaves the readers to its release.
+    uint32_t cleared = HF_RW_WRITERS_FIRST | (error ? HF_RW_READERS_SLEEP : 0);
+    uint32_t state = hf_fetch_and_acq_rel(&lock->state, ~cleared);
+    if (state & cleared & HF_RW_READERS_SLEEP)
+        hf_rw_wake_readers(lock);
+    return error;
 }

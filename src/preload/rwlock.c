@@ -5,10 +5,8 @@
 //      0..15   __readers ... __writers_futex   the lock
 //     24..27   __cur_writer                    the writer's tid, as glibc
 //     28..31   __shared                        as glibc; not 0: the lock is glibc's entirely
-//     48..51   __flags                         which of readers and writers it prefers, as glibc
-//
-// Ours prefers readers, as glibc's do unless they are of the kind PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP: those
-// are glibc's.
+//     48..51   __flags                         which of readers and writers it prefers, as glibc: readers, unless the
+//                                              kind is PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
 #include <errno.h>
 #include <pthread.h>
 
@@ -23,6 +21,8 @@ struct hf_rwlock {
     uint64_t unused;
     uint32_t writer;
     uint32_t shared;
+    uint64_t unused_too[2];
+    uint32_t kind;
 };
 
 #define HF_SAME_PLACE(ours, glibcs)                                                                                    \
@@ -31,6 +31,7 @@ struct hf_rwlock {
 HF_SAME_PLACE(lock, __readers);
 HF_SAME_PLACE(writer, __cur_writer);
 HF_SAME_PLACE(shared, __shared);
+HF_SAME_PLACE(kind, __flags);
 
 static inline struct hf_rwlock *rwlock_in(pthread_rwlock_t *posix) {
     return (struct hf_rwlock *)posix;
@@ -39,13 +40,12 @@ static inline struct hf_rwlock *rwlock_in(pthread_rwlock_t *posix) {
 static bool is_ours_after_all(const pthread_rwlock_t *posix) __attribute__((noinline));
 
 static bool is_ours_after_all(const pthread_rwlock_t *posix) {
-    return hf_policy_is_ours(HF_OBJECT_RWLOCK) && posix->__data.__shared == 0 &&
-           posix->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+    return hf_policy_is_ours(HF_OBJECT_RWLOCK) && posix->__data.__shared == 0;
 }
 
-// One look for the usual case: Holdfast's policy, for one process, of the default kind.
+// One look for the usual case: Holdfast's policy, for one process.
 static inline bool is_ours(const pthread_rwlock_t *posix) {
-    uint32_t unusual = hf_load_relaxed(&hf_policies[HF_OBJECT_RWLOCK]) | posix->__data.__shared | posix->__data.__flags;
+    uint32_t unusual = hf_load_relaxed(&hf_policies[HF_OBJECT_RWLOCK]) | posix->__data.__shared;
     return HF_LIKELY(unusual == 0) || is_ours_after_all(posix);
 }
 
@@ -60,18 +60,33 @@ static inline int finish(int error, struct hf_thread_record *self) {
     return error;
 }
 
+static inline bool prefers_writers(const struct hf_rwlock *rwlock) {
+    return rwlock->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
+
+// The caller has begun to read, and is not inside.
 static __attribute__((noinline)) int read_after_all(struct hf_rwlock *rwlock, struct hf_thread_record *self,
                                                     uint32_t was, const struct hf_deadline *deadline) {
-    if (!hf_rw_is_full(was) && !is_writer(rwlock, self))
+    int error = hf_rw_is_full(was) ? EAGAIN : is_writer(rwlock, self) ? EDEADLK : 0;
+    if (!error && !prefers_writers(rwlock))
         return hf_rw_wait_to_read(&rwlock->lock, self, deadline);
     hf_rw_read_release(&rwlock->lock, self);
-    return hf_rw_is_full(was) ? EAGAIN : EDEADLK;
+    return error ? error : hf_rw_wait_behind_writers(&rwlock->lock, self, deadline);
 }
 
 static inline int read_acquire(struct hf_rwlock *rwlock, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
     uint32_t was = hf_rw_read_begin(&rwlock->lock, self);
     return finish(HF_LIKELY(hf_rw_has_begun(was)) ? 0 : read_after_all(rwlock, self, was, deadline), self);
+}
+
+// The caller could not have it at once.
+static __attribute__((noinline)) int write_after_all(struct hf_rwlock *rwlock, struct hf_thread_record *self,
+                                                     const struct hf_deadline *deadline) {
+    if (is_writer(rwlock, self))
+        return EDEADLK;
+    return prefers_writers(rwlock) ? hf_rw_wait_to_write_first(&rwlock->lock, self, deadline)
+                                   : hf_rw_wait_to_write(&rwlock->lock, self, deadline);
 }
 
 static inline int become_writer(struct hf_rwlock *rwlock, struct hf_thread_record *self) {
@@ -82,7 +97,7 @@ static inline int become_writer(struct hf_rwlock *rwlock, struct hf_thread_recor
 static inline int write_acquire(struct hf_rwlock *rwlock, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
     if (HF_UNLIKELY(!hf_rw_write_try_acquire(&rwlock->lock, self))) {
-        int error = is_writer(rwlock, self) ? EDEADLK : hf_rw_wait_to_write(&rwlock->lock, self, deadline);
+        int error = write_after_all(rwlock, self, deadline);
         if (error)
             return error;
     }

@@ -116,30 +116,26 @@ INSTANTIATE_TEST_SUITE_P(rwlock, every_kind,
                                               PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, PTHREAD_PROCESS_SHARED}),
                          [](const auto &info) { return std::string(info.param.name); });
 
+// Whichever way it is taken, with what others are told then.
+void expect_while_held(pthread_rwlock_t *lock, std::span<const request> ways, int (*try_it)(pthread_rwlock_t *),
+                       answers told) {
+    auto expect = [&](const char *way, int taken) {
+        ASSERT_EQ(taken, 0) << way;
+        EXPECT_EQ(told_to_others(lock), told) << way;
+        ASSERT_EQ(pthread_rwlock_unlock(lock), 0) << way;
+        EXPECT_EQ(told_to_others(lock), free_lock) << way;
+    };
+    for (const request &how : ways)
+        expect(how.name, ask(how, lock, patience_ms));
+    expect("by trying", try_it(lock));
+}
+
 TEST_P(every_kind, AWriterIsInsideAlone) {
-    for (const request &how : every_write) {
-        ASSERT_EQ(ask(how, lock, patience_ms), 0) << how.name;
-        EXPECT_EQ(told_to_others(lock), write_locked) << how.name;
-        ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
-        EXPECT_EQ(told_to_others(lock), free_lock) << how.name;
-    }
-    ASSERT_EQ(pthread_rwlock_trywrlock(lock), 0);
-    EXPECT_EQ(told_to_others(lock), write_locked);
-    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
-    EXPECT_EQ(told_to_others(lock), free_lock);
+    expect_while_held(lock, every_write, pthread_rwlock_trywrlock, write_locked);
 }
 
 TEST_P(every_kind, AReaderKeepsWritersOutButNoReaders) {
-    for (const request &how : every_read) {
-        ASSERT_EQ(ask(how, lock, patience_ms), 0) << how.name;
-        EXPECT_EQ(told_to_others(lock), read_locked) << how.name;
-        ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
-        EXPECT_EQ(told_to_others(lock), free_lock) << how.name;
-    }
-    ASSERT_EQ(pthread_rwlock_tryrdlock(lock), 0);
-    EXPECT_EQ(told_to_others(lock), read_locked);
-    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
-    EXPECT_EQ(told_to_others(lock), free_lock);
+    expect_while_held(lock, every_read, pthread_rwlock_tryrdlock, read_locked);
 }
 
 TEST_P(every_kind, ReadersAreInsideAtTheSameTime) {
@@ -538,6 +534,32 @@ TEST_P(nonrecursive_kind, AWaitingWriterHoldsNewReadersBack) {
     EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
 }
 
+// Also those readers that came before it, while another writer was inside.
+TEST_P(nonrecursive_kind, AWaitingWriterIsInsideBeforeReadersThatWait) {
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+    if (!GetParam())
+        made_rwlock::init(&lock, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, PTHREAD_PROCESS_PRIVATE);
+    std::atomic<bool> writer_was_inside = false;
+    ASSERT_EQ(pthread_rwlock_wrlock(&lock), 0);
+    team readers(3, [&](int member) {
+        EXPECT_EQ(ask(every_read[member], &lock, patience_ms), 0);
+        EXPECT_TRUE(writer_was_inside);
+        EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
+    });
+    a_short_while();
+    team writer;
+    writer.add([&] {
+        EXPECT_EQ(pthread_rwlock_wrlock(&lock), 0);
+        writer_was_inside = true;
+        EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
+    });
+    a_short_while();
+    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+    writer.join();
+    readers.join();
+    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+}
+
 TEST(rwlock, OfTheStaticInitialisersWorks) {
     static pthread_rwlock_t zeroed; // what PTHREAD_RWLOCK_INITIALIZER makes
     pthread_rwlock_t plain = PTHREAD_RWLOCK_INITIALIZER;
@@ -612,11 +634,7 @@ TEST(shared_rwlock, ExcludesAcrossProcesses) {
             }
             return true;
         };
-        child_process one(work), two(work), three(work);
-        EXPECT_TRUE(work());
-        EXPECT_TRUE(one.succeeds());
-        EXPECT_TRUE(two.succeeds());
-        EXPECT_TRUE(three.succeeds());
+        EXPECT_TRUE(succeeds_here_and_in(3, work));
         EXPECT_EQ(page->first, rounds);
         EXPECT_EQ(page->second, rounds);
         EXPECT_EQ(pthread_rwlock_destroy(&page->lock), 0);
