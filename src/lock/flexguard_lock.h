@@ -33,10 +33,15 @@ static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, stru
     return hf_flexguard_wait(word, tail, self, deadline);
 }
 
-static inline void hf_flexguard_release(uint32_t *word, struct hf_thread_record *self) {
+// Gives the lock back and says whether the caller must wake a sleeper now (hf_word_wake).
+static inline bool hf_flexguard_give(uint32_t *word, struct hf_thread_record *self) {
     bool wake = hf_word_release(word);
     hf_critical_leave(self);
-    if (HF_UNLIKELY(wake))
+    return wake;
+}
+
+static inline void hf_flexguard_release(uint32_t *word, struct hf_thread_record *self) {
+    if (HF_UNLIKELY(hf_flexguard_give(word, self)))
         hf_word_wake(word);
 }
 

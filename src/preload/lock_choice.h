@@ -18,11 +18,12 @@
 #include "park/futex.h"
 #include "preload/mutex_layout.h"
 
+// Above the bits of a mutex's kind, so that one look at both tells the usual cases (mutex.c).
 enum hf_discipline {
-    HF_DISCIPLINE_FLEXGUARD = 0, // so that one look at kind and discipline tells the usual case (mutex.c)
-    HF_DISCIPLINE_BLOCKING,
-    HF_DISCIPLINE_GATED,
-    HF_DISCIPLINE_GLIBCS,
+    HF_DISCIPLINE_FLEXGUARD = 0,
+    HF_DISCIPLINE_BLOCKING = 1 << 16,
+    HF_DISCIPLINE_GATED = 2 << 16,
+    HF_DISCIPLINE_GLIBCS = 3 << 16,
 };
 
 // Chosen by the constructor as the policy says; FlexGuard before.

@@ -29,14 +29,14 @@ static __attribute__((noinline)) enum verdict judge(struct hf_mutex *mutex, stru
     return type == HF_MUTEX_ERRORCHECK && hf_mutex_is_owned_by(mutex, self) ? VERDICT_OWN : VERDICT_ACQUIRE;
 }
 
-static inline void become_owner(struct hf_mutex *mutex, struct hf_thread_record *self) {
+static inline void become_owner(struct hf_mutex *mutex, uint32_t tid) {
     HF_CHECK("I1", mutex->owner == 0);
-    hf_store_relaxed(&mutex->owner, hf_tid(self));
+    hf_store_relaxed(&mutex->owner, tid);
     mutex->nusers++;
 }
 
 static inline int become_first_owner_of_typed(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    become_owner(mutex, self);
+    become_owner(mutex, hf_tid(self));
     mutex->count = hf_mutex_type_of(mutex) == HF_MUTEX_RECURSIVE;
     return 0;
 }
@@ -58,6 +58,11 @@ static inline void stop_being_owner(struct hf_mutex *mutex) {
     mutex->nusers--;
 }
 
+static __attribute__((noinline)) int wake(const uint32_t *word) {
+    hf_word_wake(word);
+    return 0;
+}
+
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
@@ -69,13 +74,14 @@ static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self
         hf_turns_give_all(turns);
 }
 
-// Anything but a normal mutex under FlexGuard: the one path that is written out in hf_mutex_lock and hf_mutex_unlock.
-static inline bool is_unusual(const struct hf_mutex *mutex) {
-    return ((uint32_t)mutex->kind | (uint32_t)hf_lock_choice.discipline) != 0;
+// Kind and discipline: 0 is a normal mutex under FlexGuard. That one and the recursive one have paths of their own, as
+// long as nobody waits. They call nothing but as their last act, hence need no frame.
+static inline uint32_t look(const struct hf_mutex *mutex) {
+    return (uint32_t)mutex->kind | (uint32_t)hf_lock_choice.discipline;
 }
 
-// Any type and discipline, with or without a deadline, of a mutex that was not free or whose caller has no record yet.
-static __attribute__((noinline)) int lock_typed_slowly(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
+// Any type and discipline, with or without a deadline.
+static __attribute__((noinline)) int lock_slowly(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
     switch (judge(mutex, self)) {
     case VERDICT_DONE: return 0;
@@ -92,23 +98,34 @@ static __attribute__((noinline)) int lock_typed_slowly(struct hf_mutex *mutex, c
     return become_first_owner_of_typed(mutex, self);
 }
 
-// Who finds the word free is not its owner, and need not be judged. This much without a call, hence without a frame.
-static __attribute__((noinline)) int lock_typed(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
-    struct hf_thread_record *self = hf_self_record;
-    bool free = hf_load_relaxed(&mutex->word) == HF_WORD_FREE;
-    if (HF_LIKELY(free && self && self->tid && hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD) &&
-        hf_flexguard_try_acquire(&mutex->word, self))
-        return become_first_owner_of_typed(mutex, self);
-    return lock_typed_slowly(mutex, deadline);
+// The rest, out of line: its frame.
+static __attribute__((noinline)) int lock_any(pthread_mutex_t *posix) {
+    struct hf_mutex *mutex = hf_mutex_in(posix);
+    return hf_mutex_is_chosen(mutex) ? lock_slowly(mutex, NULL) : hf_glibc()->mutex_lock(posix);
+}
+
+static __attribute__((noinline)) int wait_for_normal(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, self, NULL);
+    become_owner(mutex, hf_tid(self));
+    return 0;
 }
 
 int hf_mutex_lock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY(is_unusual(mutex)))
-        return hf_mutex_is_chosen(mutex) ? lock_typed(mutex, NULL) : hf_glibc()->mutex_lock(posix);
-    struct hf_thread_record *self = hf_self();
-    hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, self, NULL);
-    become_owner(mutex, self);
+    struct hf_thread_record *self = hf_self_record;
+    uint32_t seen = look(mutex), tid;
+    if (HF_UNLIKELY(!self || !(tid = self->tid)))
+        return lock_any(posix);
+    if (HF_LIKELY(seen == 0)) {
+        if (HF_UNLIKELY(!hf_flexguard_try_acquire(&mutex->word, self)))
+            return wait_for_normal(mutex, self);
+    } else {
+        if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) == tid ||
+            !hf_flexguard_try_acquire(&mutex->word, self))
+            return lock_any(posix);
+        mutex->count = 1;
+    }
+    become_owner(mutex, tid);
     return 0;
 }
 
@@ -131,7 +148,7 @@ static int interposed_timedlock(pthread_mutex_t *posix, const struct timespec *a
     if (!hf_mutex_is_chosen(mutex))
         return hf_glibc()->mutex_timedlock(posix, at);
     struct hf_deadline deadline = {.clock = CLOCK_REALTIME, .at = *at};
-    return lock_typed(mutex, &deadline);
+    return lock_slowly(mutex, &deadline);
 }
 
 static int interposed_clocklock(pthread_mutex_t *posix, clockid_t clock, const struct timespec *at) {
@@ -142,10 +159,13 @@ static int interposed_clocklock(pthread_mutex_t *posix, clockid_t clock, const s
     if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
         return EINVAL;
     struct hf_deadline deadline = {.clock = clock, .at = *at};
-    return lock_typed(mutex, &deadline);
+    return lock_slowly(mutex, &deadline);
 }
 
-static __attribute__((noinline)) int unlock_typed(struct hf_mutex *mutex) {
+static __attribute__((noinline)) int unlock_any(pthread_mutex_t *posix) {
+    struct hf_mutex *mutex = hf_mutex_in(posix);
+    if (!hf_mutex_is_chosen(mutex))
+        return hf_glibc()->mutex_unlock(posix);
     struct hf_thread_record *self = hf_self();
     enum hf_mutex_type type = hf_mutex_type_of(mutex);
     if ((type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !hf_mutex_is_owned_by(mutex, self))
@@ -158,12 +178,17 @@ static __attribute__((noinline)) int unlock_typed(struct hf_mutex *mutex) {
 
 int hf_mutex_unlock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY(is_unusual(mutex) || mutex->turns_owed))
-        return hf_mutex_is_chosen(mutex) ? unlock_typed(mutex) : hf_glibc()->mutex_unlock(posix);
-    struct hf_thread_record *self = hf_self();
+    struct hf_thread_record *self = hf_self_record;
+    uint32_t seen = look(mutex);
+    if (HF_UNLIKELY(!self || mutex->turns_owed))
+        return unlock_any(posix);
+    if (HF_UNLIKELY(seen != 0)) {
+        if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) != self->tid || mutex->count != 1)
+            return unlock_any(posix);
+        mutex->count = 0;
+    }
     stop_being_owner(mutex);
-    hf_flexguard_release(&mutex->word, self);
-    return 0;
+    return HF_UNLIKELY(hf_flexguard_give(&mutex->word, self)) ? wake(&mutex->word) : 0;
 }
 
 HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, "GLIBC_2.2.5");
