@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -263,6 +264,22 @@ def test_a_socket_that_nobody_answers_delays_the_program_but_does_not_stop_it():
     result = subprocess.run(["echo", "fine"], env=environment, capture_output=True, text=True, check=True)
     assert result.stdout == "fine\n" and result.stderr == ""
     assert time.monotonic() - began < 5
+
+
+# The dynamic linker takes no library from LD_PRELOAD for a program that gains rights; nobody must notice.
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a program of another user")
+def test_setuid_program_runs_as_it_is(holdfast, tmp_path):
+    program = tmp_path / "cat"
+    shutil.copy("/bin/cat", program)
+    shutil.chown(program, NOBODY, NOBODY)
+    program.chmod(0o4755)
+    plain = subprocess.run([program, "/proc/self/status"], capture_output=True, text=True, check=True)
+    assert f"Uid:\t0\t{NOBODY}" in plain.stdout
+    for arguments in [["/proc/self/status"], ["/proc/self/maps"]]:
+        result = holdfast("run", "--", program, *arguments)
+        assert result.returncode == 0 and INTERPOSER.name not in result.stdout + result.stderr
+    result = holdfast("run", "--stats", "--", program, "/dev/null")
+    assert result.returncode == 0 and stats_of(result)["acquisitions"] == 0
 
 
 def test_interposer_alone_works():

@@ -271,10 +271,7 @@ TEST(shared_barrier, HoldsProcessesTogether) {
         }
         return true;
     };
-    child_process one(work), two(work), three(work), four(work);
-    EXPECT_TRUE(work());
-    for (child_process *child : {&one, &two, &three, &four})
-        EXPECT_TRUE(child->succeeds());
+    EXPECT_TRUE(succeeds_here_and_in(4, work));
     EXPECT_EQ(page->serial, rounds);
     EXPECT_EQ(pthread_barrier_destroy(&page->barrier), 0);
 }

@@ -84,6 +84,16 @@ TEST(static_object, MayLockInItsConstructorAndDestructor) {
     EXPECT_EQ(*reached, 1);
 }
 
+// Three threads that nobody joins.
+void begin_to_lock_for_ever(std::mutex &mutex) {
+    for (int i = 0; i < 3; i++)
+        std::thread([&mutex] {
+            for (;;)
+                std::lock_guard guard(mutex);
+        }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 TEST(exit_handler, MayLockWhileOtherThreadsGoOn) {
     static std::mutex mutex;
     static long handled = 0;
@@ -97,12 +107,7 @@ TEST(exit_handler, MayLockWhileOtherThreadsGoOn) {
                     std::lock_guard guard(mutex);
                     *there = ++handled;
                 });
-            for (int i = 0; i < 3; i++)
-                std::thread([] {
-                    for (;;)
-                        std::lock_guard guard(mutex);
-                }).detach();
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            begin_to_lock_for_ever(mutex);
             exit(0);
             return true;
         });
@@ -166,12 +171,7 @@ TEST(exec, ReplacesAProcessWhoseThreadsLock) {
     for (int round = 0; round < 10; round++) {
         child_process child([] {
             static std::mutex mutex;
-            for (int i = 0; i < 3; i++)
-                std::thread([] {
-                    for (;;)
-                        std::lock_guard guard(mutex);
-                }).detach();
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            begin_to_lock_for_ever(mutex);
             execl("/bin/true", "true", nullptr);
             return false;
         });

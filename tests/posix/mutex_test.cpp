@@ -584,10 +584,7 @@ TEST_P(every_shared_kind, ExcludesAcrossProcesses) {
                 return false;
         return true;
     };
-    child_process one(work), two(work), three(work);
-    EXPECT_TRUE(work());
-    for (child_process *child : {&one, &two, &three})
-        EXPECT_TRUE(child->succeeds());
+    EXPECT_TRUE(succeeds_here_and_in(3, work));
     EXPECT_EQ(page->first, 4 * rounds);
     EXPECT_EQ(page->second, 4 * rounds);
     EXPECT_EQ(pthread_mutex_destroy(&page->mutex), 0);

@@ -202,11 +202,7 @@ TEST(shared_spinlock, ExcludesAcrossProcesses) {
                 return false;
         return true;
     };
-    child_process one(work), two(work), three(work);
-    EXPECT_TRUE(work());
-    EXPECT_TRUE(one.succeeds());
-    EXPECT_TRUE(two.succeeds());
-    EXPECT_TRUE(three.succeeds());
+    EXPECT_TRUE(succeeds_here_and_in(3, work));
     EXPECT_EQ(page->first, 4 * rounds);
     EXPECT_EQ(page->second, 4 * rounds);
     EXPECT_EQ(pthread_spin_destroy(&page->lock), 0);

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <functional>
 #include <gtest/gtest.h>
+#include <list>
 #include <new>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -131,6 +132,17 @@ private:
 
     pid_t pid_;
 };
+
+// Does the work in this process and in so many others at the same time, and says whether all of them succeed.
+[[nodiscard]] inline bool succeeds_here_and_in(int others, const std::function<bool()> &work) {
+    std::list<child_process> children;
+    for (int child = 0; child < others; child++)
+        children.emplace_back(work);
+    bool all = work();
+    for (child_process &child : children)
+        all = child.succeeds() && all;
+    return all;
+}
 
 // While it lives, SIGUSR1 runs a handler that only counts. Not SA_RESTART: a system call inside the function under
 // test is interrupted, and the function has to hide that.
