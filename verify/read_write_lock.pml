@@ -15,7 +15,7 @@
 // RW1 Exclusion.
 // RW2 While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody is on its way to wake a writer,
 //     or a woken writer is on its way to set WRITERS_SLEEP.
-// RW3 While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST; or somebody is on its way to wake
+// RW3 While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST; or somebody is about to wake
 //     all readers.
 // RW4 WRITERS_FIRST does not outlast the writers that wait.
 // I4  Release is the last touch. A writer that finds that it is the last user destroys the lock after its unlock.

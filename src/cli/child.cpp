@@ -44,15 +44,14 @@ bool is_forwarded(int signal) {
     }
 }
 
+// Also those that our caller ignores, as a shell does in the background: the program may have a handler by now.
 void forward_signals() {
     struct sigaction action {};
     action.sa_sigaction = forward;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        struct sigaction before {};
-        if (!is_forwarded(signal) || sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN)
-            continue;
-        sigaction(signal, &action, nullptr);
+        if (is_forwarded(signal))
+            sigaction(signal, &action, nullptr);
     }
 }
 

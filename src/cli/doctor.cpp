@@ -22,7 +22,8 @@ struct findings {
     unsigned cpus = 0;
     std::string interposer; // empty: missing
     std::vector<capability> capabilities;
-    std::string mode; // "monitor" or "blocking"
+    service_report service;
+    std::string mode; // "service", "monitor" or "blocking"
     std::string why;
     std::string remedy;
 };
@@ -36,6 +37,12 @@ std::string kernel_release() {
 // The only sure way to know whether the monitor works is to load it.
 void try_monitor(findings &found) {
     session session;
+    found.service = session.service();
+    if (session.uses_service()) {
+        found.mode = "service";
+        found.why = found.service.sentence + ": FlexGuard's waiters spin while every lock holder runs";
+        return;
+    }
     if (session.has_monitor()) {
         found.mode = "monitor";
         found.why = "the Preemption Monitor loads and runs: FlexGuard's waiters spin while every lock holder runs";
@@ -72,6 +79,7 @@ void print(const findings &found) {
     fmt::print("  {:<4} {:<46} {}\n\n", found.interposer.empty() ? "no" : "yes", "interposer",
                found.interposer.empty() ? "libholdfast-preload.so is missing: build or install holdfast again"
                                         : found.interposer);
+    fmt::print("service: {}\n  {}\n", name_of(found.service.is), found.service.sentence);
     fmt::print("mode: {}\n  {}\n", found.mode, found.why);
     if (!found.remedy.empty())
         fmt::print("  for better: {}\n", found.remedy);
@@ -86,6 +94,10 @@ void print_json(const findings &found) {
     for (const auto &capability : found.capabilities)
         out["capabilities"][capability.name] = {
             {"present", capability.present}, {"detail", capability.detail}, {"remedy", capability.remedy}};
+    out["service"] = {{"state", name_of(found.service.is)},
+                      {"socket", service_socket()},
+                      {"version", found.service.status.holdfast_version},
+                      {"detail", found.service.sentence}};
     out["mode"] = found.mode;
     out["why"] = found.why;
     out["remedy"] = found.remedy;
@@ -98,7 +110,7 @@ int doctor(bool json) {
         print_json(found);
     else
         print(found);
-    return found.mode == "monitor" && !found.interposer.empty() ? exit_ok : exit_some_failed;
+    return found.mode != "blocking" && !found.interposer.empty() ? exit_ok : exit_some_failed;
 }
 
 } // namespace

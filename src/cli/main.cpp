@@ -6,6 +6,11 @@
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
 
+extern "C" {
+#include "hint/registration.h"
+bool hf_registers_at_start = false;
+}
+
 namespace {
 
 // CLI11 has an exit code for each kind of mistake; scripts want one. --help and --version come here too, as success.
@@ -27,6 +32,7 @@ int main(int argc, char **argv) {
                "  holdfast run -- ./server --threads 64\n"
                "  holdfast compare --locks glibc,flexguard --metric 'ops/s: ([0-9.]+)' -- ./benchmark\n"
                "  holdfast bench shared-memory --threads 1,4,16,64 --json cells.json --plot cells.svg\n"
+               "  sudo holdfast monitor\n"
                "  holdfast doctor");
 
     action chosen;
@@ -34,6 +40,7 @@ int main(int argc, char **argv) {
     add_compare(app, chosen);
     add_bench(app, chosen);
     add_doctor(app, chosen);
+    add_monitor(app, chosen);
 
     try {
         app.parse(argc, argv);

@@ -26,22 +26,26 @@ void print_count(const char *name, std::uint64_t count) {
 
 void print_stats(const session &session, const std::string &lock) {
     fmt::print(stderr, "holdfast: lock {}; monitor: {}\n", lock,
-               session.has_monitor() ? "on" : "none, waiters blocked: " + session.why_no_monitor());
-    lock_counters counters = session.server().counters();
+               session.uses_service()  ? "the service"
+               : session.has_monitor() ? "on"
+                                       : "none, waiters blocked: " + session.why_no_monitor());
+    lock_counters counters = session.counters();
     print_count("acquisitions", counters.acquisitions);
     print_count("contended", counters.contended);
     print_count("spun", counters.spun);
     print_count("blocked", counters.blocked);
     print_count("mode switches", counters.mode_switches);
-    if (unsigned refused = session.server().refused_processes())
-        print_count("processes of strangers", refused);
-    if (session.has_monitor()) {
-        const hf_hint_page &page = session.kernel_monitor()->page();
-        print_count("critical sections preempted", page.preemptions_total);
-        print_count("critical sections that slept", page.sleeps_total);
-        if (page.unseen_switches_total > 0)
-            print_count("switches hidden by the kernel", page.unseen_switches_total);
-    }
+    if (!session.has_monitor())
+        return;
+    if (session.uses_service())
+        fmt::print(stderr, "  of all programs on this machine meanwhile:\n");
+    hf_monitor_status totals = session.monitor_totals();
+    if (!session.uses_service() && totals.refusals_total > 0)
+        print_count("requests refused", totals.refusals_total);
+    print_count("critical sections preempted", totals.preemptions_total);
+    print_count("critical sections that slept", totals.sleeps_total);
+    if (totals.unseen_switches_total > 0)
+        print_count("switches hidden by the kernel", totals.unseen_switches_total);
 }
 
 int run(const run_options &options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/session.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -48,18 +49,30 @@ std::string asan_options() {
 
 } // namespace
 
-session::session() {
+session::session() : service_(ask_service(service_socket())) {
     try {
-        monitor_ = std::make_unique<monitor>();
+        if (!uses_service())
+            monitor_ = std::make_unique<monitor>();
     } catch (const monitor_unavailable &unavailable) {
         why_no_monitor_ = unavailable.what();
     }
     std::optional<invoker> user = invoker_before_sudo();
-    server_ = std::make_unique<monitor_server>(monitor_.get(), user ? user->uid : getuid());
+    server_ =
+        std::make_unique<monitor_server>(monitor_.get(), listening_socket(), household_of(user ? user->uid : getuid()));
+}
+
+hf_monitor_status session::monitor_totals() const {
+    if (!uses_service())
+        return server_->status();
+    hf_monitor_status now = ask_service(service_socket()).status, before = service_.status;
+    for (auto total : {&hf_monitor_status::preemptions_total, &hf_monitor_status::sleeps_total,
+                       &hf_monitor_status::unseen_switches_total})
+        now.*total -= std::min(now.*total, before.*total); // it may have been restarted
+    return now;
 }
 
 environment session::native_environment() const {
-    return {{HF_SOCKET_VARIABLE, server_->socket_name()}};
+    return {{HF_SOCKET_VARIABLE, uses_service() ? service_socket() : server_->socket_name()}};
 }
 
 environment session::preload_environment(const interposition &wanted) const {
@@ -76,7 +89,7 @@ environment session::preload_environment(const interposition &wanted) const {
     if (!wanted.conf.empty())
         variables.emplace_back(HF_CONF_VARIABLE, wanted.conf);
     if (wanted.stats)
-        variables.emplace_back(HF_STATS_VARIABLE, "1");
+        variables.emplace_back(HF_STATS_VARIABLE, server_->socket_name());
     return variables;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What every verb that starts programs needs: a monitor if there can be one, a server for the programs to meet it, and
-// the environment that makes an unmodified program use a lock.
+// What every verb that starts programs needs: a monitor, the machine's service or else one of its own if there can be one,
+// a server for the programs to meet it, and the environment that makes an unmodified program use a lock.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 
 #include "monitor/monitor.hpp"
 #include "monitor/monitor_server.hpp"
+#include "monitor/service_report.hpp"
 
 namespace holdfast::cli {
 
@@ -30,11 +31,15 @@ public:
     // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
     session();
 
-    bool has_monitor() const { return monitor_ != nullptr; }
+    bool has_monitor() const { return uses_service() || monitor_; }
+    bool uses_service() const { return service_.is == service_report::state::running; }
+    const service_report &service() const { return service_; }
     // One sentence; empty with a monitor.
     const std::string &why_no_monitor() const { return why_no_monitor_; }
-    const monitor *kernel_monitor() const { return monitor_.get(); }
-    const monitor_server &server() const { return *server_; }
+    // What the programs' locks have counted, if they were told to.
+    lock_counters counters() const { return server_->counters(); }
+    // The monitor's totals since the session began. A service's are of all programs on the machine.
+    hf_monitor_status monitor_totals() const;
 
     // Variables that let a program that is linked with Holdfast find the monitor.
     environment native_environment() const;
@@ -43,6 +48,7 @@ public:
     environment preload_environment(const interposition &wanted) const;
 
 private:
+    service_report service_;           // as it was at the beginning
     std::unique_ptr<monitor> monitor_; // outlives the server
     std::unique_ptr<monitor_server> server_;
     std::string why_no_monitor_;

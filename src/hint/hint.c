@@ -32,7 +32,8 @@ unsigned hf_current_cpu(void) {
     return cpu < 0 ? 0 : (unsigned)cpu;
 }
 
-// A page whose heart was late: its monitor may be dead, or the machine stood still for a while.
+// A page that was not kept up to date: its monitor may be dead, or be restarted (monitor/monitor.hpp: pins), or the
+// machine stood still for a while.
 static const struct hf_hint_page *doubted;
 
 static bool beats(const struct hf_hint_page *page) {
@@ -46,7 +47,7 @@ bool hf_hint_is_fresh(void) {
     bool alive = hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE;
     if (alive && beats(page))
         return true;
-    if (alive)
+    if (page != &nobody)
         hf_store_relaxed(&doubted, page);
     hf_hint_listen_to(NULL);
     return false;
@@ -56,12 +57,10 @@ void hf_hint_look_again(void) {
     const struct hf_hint_page *page = hf_load_relaxed(&doubted);
     if (HF_LIKELY(page == NULL))
         return;
-    bool alive = hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE;
-    if (alive && !beats(page))
+    if (hf_load_relaxed(&page->monitor_state) != HF_MONITOR_ALIVE || !beats(page))
         return;
     hf_store_relaxed(&doubted, NULL);
-    if (alive)
-        hf_hint_listen_to(page);
+    hf_hint_listen_to(page);
 }
 
 bool hf_hint_listen(int page_fd) {
@@ -87,7 +86,10 @@ bool hf_monitor_present(void) {
     return hf_hint_has_monitor();
 }
 
+bool hf_registers_at_start __attribute__((weak)) = true;
+
 // Here and not beside hf_register: whoever links a lock that asks for the hint links this file.
 __attribute__((constructor)) static void register_at_start(void) {
-    hf_register();
+    if (hf_registers_at_start)
+        hf_register();
 }

@@ -35,8 +35,8 @@ static inline bool hf_spinning_pays(void) {
 // Reads the clock, so a spinning waiter asks only now and then. After a false answer this process listens to nobody.
 bool hf_hint_is_fresh(void);
 
-// Listens again to a monitor whose heart was late, once it beats. Asked by waiters before they sleep; costs one load
-// unless there is such a monitor.
+// Listens again to a page that was not kept up to date, once it is. Asked by waiters before they sleep; costs one load
+// unless there is such a page.
 void hf_hint_look_again(void);
 
 // Starts listening to the page behind the descriptor (not closed here). False with errno when it can't be mapped or is

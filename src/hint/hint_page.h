@@ -66,7 +66,8 @@ struct hf_hint_page {
     uint64_t sleeps_total;          // critical threads switched out because they chose to sleep
     uint64_t uncounted_total;       // critical threads that could not be marked (no memory), hence are not in the count
     uint64_t unseen_switches_total; // counted threads that got the CPU without the monitor seeing it
-    uint64_t reserved2[4];
+    uint64_t repairs_total;         // times that the count was found wrong and set right
+    uint64_t reserved2[3];
 
     struct hf_hint_cpu cpu[HF_HINT_CPUS];
 };

@@ -27,82 +27,79 @@ socklen_t hf_socket_address(const char *name, struct sockaddr_un *address) {
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (name[0] != '@'));
 }
 
-static int connect_to(const char *name) {
+int hf_connect(const char *name, int patience_ms) {
     struct sockaddr_un address;
     socklen_t length = hf_socket_address(name, &address);
-    if (length == 0)
+    if (length == 0) {
+        errno = ENAMETOOLONG;
         return -1;
+    }
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    struct timeval patience = {.tv_sec = HF_REGISTRATION_PATIENCE_MS / 1000,
-                               .tv_usec = HF_REGISTRATION_PATIENCE_MS % 1000 * 1000};
+    struct timeval patience = {.tv_sec = patience_ms / 1000, .tv_usec = patience_ms % 1000 * 1000};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (connect(fd, (const struct sockaddr *)&address, length) == 0)
         return fd;
+    int why = errno;
     close(fd);
+    errno = why;
     return -1;
 }
 
-static bool send_request(int fd, int counters_fd) {
-    struct hf_registration_request request = {
-        .version = HF_REGISTRATION_VERSION,
-        .flags = counters_fd >= 0 ? HF_REGISTRATION_HAS_COUNTERS : 0,
-        .tls_offset = hf_thread_record_tls_offset(),
-    };
-    return hf_send_message(fd, &request, sizeof(request), counters_fd);
-}
-
-// The page's descriptor, or -1 when the reply brings none.
-static int receive_page(int fd) {
-    struct hf_registration_reply reply = {0};
-    int page_fd;
-    if (hf_receive_message(fd, &reply, sizeof(reply), &page_fd) && reply.version == HF_REGISTRATION_VERSION &&
-        reply.status == HF_REGISTERED)
-        return page_fd;
-    if (page_fd >= 0)
-        close(page_fd);
-    return -1;
-}
-
-// Never fails: whatever goes wrong, the process runs without a monitor.
-static void meet_monitor(const char *socket_name) {
-    int fd = connect_to(socket_name);
+// Sends the request, with a copy of the descriptor unless that is -1. Returns the descriptor that a good reply brings,
+// or -1.
+static int ask(const char *socket_name, enum hf_request_kind kind, int descriptor) {
+    int fd = hf_connect(socket_name, HF_REGISTRATION_PATIENCE_MS);
     if (fd < 0)
-        return;
-    const char *stats = secure_getenv(HF_STATS_VARIABLE);
-    int counters_fd = stats && strcmp(stats, "1") == 0 ? hf_thread_counters_share() : -1;
-    if (send_request(fd, counters_fd)) {
-        int page_fd = receive_page(fd);
-        if (page_fd >= 0) {
-            hf_hint_listen(page_fd);
-            close(page_fd);
-        }
+        return -1;
+    struct hf_request request = {
+        .version = HF_REGISTRATION_VERSION, .kind = kind, .tls_offset = hf_thread_record_tls_offset()};
+    struct hf_reply reply = {0};
+    int received = -1;
+    bool good = hf_send_message(fd, &request, sizeof(request), descriptor) &&
+                hf_receive_message(fd, &reply, sizeof(reply), &received) && reply.version == HF_REGISTRATION_VERSION &&
+                reply.status == HF_REPLY_DONE;
+    if (!good && received >= 0) {
+        close(received);
+        received = -1;
     }
-    if (counters_fd >= 0)
-        close(counters_fd);
     close(fd);
+    return received;
+}
+
+// secure_getenv: a set-user-id program does not talk to whoever its caller names.
+static void meet_monitor(void) {
+    const char *named = secure_getenv(HF_SOCKET_VARIABLE);
+    int page_fd = ask(named ? named : HF_SERVICE_SOCKET, HF_REQUEST_REGISTER, -1);
+    if (page_fd < 0)
+        return;
+    hf_hint_listen(page_fd);
+    close(page_fd);
+}
+
+static void share_counters(void) {
+    const char *collector = secure_getenv(HF_STATS_VARIABLE);
+    int counters_fd = collector ? hf_thread_counters_share() : -1;
+    if (counters_fd < 0)
+        return;
+    ask(collector, HF_REQUEST_COUNTERS, counters_fd); // brings nothing back
+    close(counters_fd);
 }
 
 // A forked child inherits the page and, in the kernel, the registration. Only counters are not inherited.
 static void share_counters_in_child(void) {
-    const char *stats = secure_getenv(HF_STATS_VARIABLE);
-    const char *socket_name = secure_getenv(HF_SOCKET_VARIABLE);
-    if (socket_name && stats && strcmp(stats, "1") == 0) {
-        int saved_errno = errno;
-        meet_monitor(socket_name);
-        errno = saved_errno;
-    }
+    int saved_errno = errno;
+    share_counters();
+    errno = saved_errno;
 }
 
 void hf_register(void) {
     int saved_errno = errno;
-    // secure_getenv: a set-user-id program does not talk to whoever its caller names.
-    const char *socket_name = secure_getenv(HF_SOCKET_VARIABLE);
-    if (socket_name) {
-        meet_monitor(socket_name);
+    meet_monitor();
+    share_counters();
+    if (secure_getenv(HF_STATS_VARIABLE))
         pthread_atfork(NULL, NULL, share_counters_in_child);
-    }
     errno = saved_errno;
 }

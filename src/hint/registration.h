@@ -3,16 +3,22 @@
 //
 //     process                                       monitor
 //        | connect                                     |
-//        | hf_registration_request ------------------> | who asks: SO_PEERCRED, never the message
-//        |   [descriptor of its counters]              | notes the TLS offset in the process's task storage
-//        | <------------------- hf_registration_reply  |
+//        | hf_request: REGISTER ---------------------> | who asks: the kernel says, never the message
+//        |                                             | notes the TLS offset in the process's task storage
+//        | <-------------------------------- hf_reply  |
 //        |     [descriptor of the frozen hint page]    |
 //        | maps the page, closes everything            |
 //
-// The socket's name comes from HOLDFAST_SOCKET: a path, or '@' and an abstract name.
+// The monitor's socket is the one that HOLDFAST_SOCKET names, a path or '@' and an abstract name, or the service's. The
+// other requests go the same way: STATUS is answered by a struct hf_monitor_status, COUNTERS, which brings a descriptor
+// of the process's counters, goes to the socket that HOLDFAST_STATS names (cli/run.cpp).
+//
+// Messages have a fixed size, and a version first; every version has version and kind, or version and status, where this
+// one has them. A malformed request is answered by a status that says so, and the connection is closed.
 #ifndef HF_HINT_REGISTRATION_H
 #define HF_HINT_REGISTRATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -23,37 +29,71 @@ extern "C" {
 
 #define HF_SOCKET_VARIABLE "HOLDFAST_SOCKET"
 #define HF_STATS_VARIABLE "HOLDFAST_STATS"
+#define HF_SERVICE_SOCKET "/run/holdfast/monitor.sock"
 
-#define HF_REGISTRATION_VERSION 1
+#define HF_REGISTRATION_VERSION 2
 
 // How long a process waits for its monitor before it goes on without one.
 #define HF_REGISTRATION_PATIENCE_MS 3000
 
-enum hf_registration_status {
-    HF_REGISTERED = 0,
-    HF_REGISTRATION_NO_MONITOR = 1, // the kernel or our rights do not allow one; counters, if sent, are kept
-    HF_REGISTRATION_REFUSED = 2,    // malformed, of another version, or one library too many in the process
+enum hf_request_kind {
+    HF_REQUEST_REGISTER = 1,
+    HF_REQUEST_STATUS = 2,
+    HF_REQUEST_COUNTERS = 3,
 };
 
-enum { HF_REGISTRATION_HAS_COUNTERS = 1 };
-
-struct hf_registration_request {
+struct hf_request {
     uint32_t version;
-    uint32_t flags;
-    int64_t tls_offset; // hf_thread_record_tls_offset()
+    uint32_t kind;
+    int64_t tls_offset; // REGISTER: hf_thread_record_tls_offset()
 };
 
-struct hf_registration_reply {
+enum hf_reply_status {
+    HF_REPLY_DONE = 0,          // registered, told, or kept
+    HF_REPLY_NO_MONITOR = 1,    // the kernel or our rights do not allow one
+    HF_REPLY_STRANGER = 2,      // not one of those that this socket is for
+    HF_REPLY_MALFORMED = 3,     // no request of this version, or of an unknown kind
+    HF_REPLY_OTHER_VERSION = 4, // of the protocol; the reply's version is the one to speak
+    HF_REPLY_OVER_LIMIT = 5,    // its user has as many processes registered as one may
+    HF_REPLY_UNKNOWN = 6,       // the kernel does not say which process this is (in another pid namespace, before 6.5)
+    HF_REPLY_FAILED = 7,        // it has ended, or has one library too many
+};
+
+struct hf_reply {
     uint32_t version;
     uint32_t status;
 };
 
-// Registers this process with the monitor that HOLDFAST_SOCKET names, if it names one. Never fails: whatever goes
-// wrong, the process runs without a monitor. Requires that no other thread of the process runs yet.
+struct hf_monitor_status {
+    struct hf_reply reply;
+    char holdfast_version[16]; // ends with 0
+    uint64_t uptime_ns;
+    uint64_t preempted_critical_sections; // at this moment
+    uint64_t preemptions_total;
+    uint64_t sleeps_total;
+    uint64_t uncounted_total;
+    uint64_t unseen_switches_total;
+    uint64_t audits_total; // comparisons of the count with the truth, and what came of them
+    uint64_t repairs_total;
+    uint64_t registered_processes; // that still run, their forked children included
+    uint64_t registrations_total;
+    uint64_t refusals_total;
+};
+
+// Registers this process with its monitor, if there is one. Never fails: whatever goes wrong, the process runs without a
+// monitor. Requires that no other thread of the process runs yet.
 void hf_register(void);
 
-// Fills `address` from the variable's value. Returns its length, or 0 when the name does not fit.
+// Who links Holdfast and takes no locks that matter (the command itself) defines this as false, and is not registered
+// when it starts.
+extern bool hf_registers_at_start;
+
+// Fills `address` from the name of a socket. Returns its length, or 0 when the name does not fit.
 socklen_t hf_socket_address(const char *name, struct sockaddr_un *address);
+
+// Connects to the socket of that name; sending and receiving give up after the patience. Returns the connection, or -1
+// with errno.
+int hf_connect(const char *name, int patience_ms);
 
 #ifdef __cplusplus
 }

@@ -68,6 +68,11 @@ struct task_struct {
     struct thread_struct thread;
 };
 
+// What a walk over all tasks is shown: one a call, none at the end.
+struct bpf_iter__task {
+    struct task_struct *task;
+};
+
 #pragma clang attribute pop
 
 struct linux_binprm;

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "monitor/monitor.hpp"
 
+#include <array>
+#include <atomic>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <linux/magic.h>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "monitor/descriptor.hpp"
 
 extern "C" {
 #include "monitor/followed_process.h"
@@ -44,8 +57,22 @@ int keep_complaint(enum libbpf_print_level level, const char *format, va_list ar
     throw monitor_unavailable(what + ": " + std::strerror(error) + "; " + remedy);
 }
 
-int run_program(const bpf_program *program) {
+// As one that was pinned is.
+bool is_frozen(int map) {
+    std::ifstream about("/proc/self/fdinfo/" + std::to_string(map));
+    for (std::string field; about >> field;) {
+        int value = 0;
+        if (field == "frozen:" && about >> value)
+            return value == 1;
+        about.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return false;
+}
+
+int run_program(const bpf_program *program, void *context = nullptr, std::size_t bytes = 0) {
     LIBBPF_OPTS(bpf_test_run_opts, options);
+    options.ctx_in = context;
+    options.ctx_size_in = static_cast<__u32>(bytes);
     int error = bpf_prog_test_run_opts(bpf_program__fd(program), &options);
     if (error)
         return -error;
@@ -54,32 +81,105 @@ int run_program(const bpf_program *program) {
 
 } // namespace
 
+namespace {
+
+struct findings {
+    std::uint64_t marks, followed;
+};
+
+} // namespace
+
 struct monitor::loaded {
     preemption_monitor *skeleton = nullptr;
     const hf_hint_page *page = nullptr;
     int page_fd = -1;
+    bool taken_over = false;
+    std::atomic<std::uint64_t> audits = 0;
+    std::mutex walking; // its findings are in the program's own variables
+    std::string why_no_pins;
 
     ~loaded() {
         if (page)
             munmap(const_cast<hf_hint_page *>(page), sizeof(*page));
         preemption_monitor__destroy(skeleton);
     }
+
+    std::array<bpf_map *, 2> kept_maps() const { return {skeleton->maps.hint, skeleton->maps.followed}; }
+
+    // Returns 0 or what libbpf says.
+    int load(const pins &kept, sight seen) {
+        skeleton = preemption_monitor__open();
+        if (!skeleton)
+            unavailable("the Preemption Monitor's BPF program can't be read", errno);
+        skeleton->rodata->blind_to_others = seen == sight::from_followed;
+        if (!kept.directory.empty())
+            plan_pins(kept.directory);
+        return preemption_monitor__load(skeleton);
+    }
+
+    // Without pins when there can be none: a monitor that is not restarted needs none.
+    void plan_pins(const std::string &directory) {
+        std::error_code error;
+        std::filesystem::create_directories(directory, error);
+        struct statfs where {};
+        if (error || statfs(directory.c_str(), &where) != 0 || where.f_type != BPF_FS_MAGIC) {
+            why_no_pins = directory + " is in no BPF file system: mount -t bpf bpf /sys/fs/bpf";
+            return;
+        }
+        for (bpf_map *map : kept_maps()) {
+            std::string path = directory + "/" + bpf_map__name(map);
+            taken_over = taken_over || std::filesystem::exists(path);
+            bpf_map__set_pin_path(map, path.c_str());
+        }
+    }
+
+    // Visits all threads. Nothing when the kernel does not let it.
+    std::optional<findings> walk() {
+        std::lock_guard guard(walking);
+        descriptor walk(bpf_iter_create(bpf_link__fd(skeleton->links.walk)));
+        skeleton->bss->marks_found = skeleton->bss->followed_found = 0;
+        char nothing[64];
+        ssize_t more = walk ? 1 : -1;
+        while (walk && (more > 0 || (more < 0 && (errno == EINTR || errno == EAGAIN))))
+            more = read(walk.get(), nothing, sizeof(nothing));
+        if (more != 0)
+            return std::nullopt;
+        return findings{.marks = skeleton->bss->marks_found, .followed = skeleton->bss->followed_found};
+    }
+
+    void correct(std::int64_t by, std::uint64_t repairs) const {
+        struct {
+            std::int64_t by;
+            std::uint64_t repairs;
+        } correction{by, repairs};
+        run_program(skeleton->progs.correct, &correction, sizeof(correction));
+    }
+
+    void unpin() const {
+        for (bpf_map *map : kept_maps()) {
+            if (const char *path = bpf_map__pin_path(map))
+                unlink(path);
+        }
+    }
 };
 
-monitor::monitor(sight seen) : loaded_(std::make_unique<loaded>()) {
+monitor::monitor(const pins &kept, sight seen) : loaded_(std::make_unique<loaded>()) {
     last_complaint.clear();
     libbpf_set_print(keep_complaint);
 
-    auto &skeleton = loaded_->skeleton;
-    skeleton = preemption_monitor__open();
-    if (!skeleton)
-        unavailable("the Preemption Monitor's BPF program can't be read", errno);
-    skeleton->rodata->blind_to_others = seen == sight::from_followed;
-    if (int error = preemption_monitor__load(skeleton))
+    int error = loaded_->load(kept, seen);
+    if (error == -EINVAL && loaded_->taken_over) {
+        // Of a version that had other maps. Its programs go on with that page, which nobody keeps: they block.
+        loaded_->unpin();
+        loaded_ = std::make_unique<loaded>();
+        error = loaded_->load(kept, seen);
+    }
+    if (error)
         unavailable("the kernel refuses the Preemption Monitor", -error);
 
+    preemption_monitor *skeleton = loaded_->skeleton;
     loaded_->page_fd = bpf_map__fd(skeleton->maps.hint);
-    if (bpf_map_freeze(loaded_->page_fd))
+    if (!is_frozen(loaded_->page_fd) && bpf_map_freeze(loaded_->page_fd))
         unavailable("the hint page can't be frozen", errno);
     void *page = mmap(nullptr, sizeof(hf_hint_page), PROT_READ, MAP_SHARED, loaded_->page_fd, 0);
     if (page == MAP_FAILED)
@@ -87,10 +187,12 @@ monitor::monitor(sight seen) : loaded_(std::make_unique<loaded>()) {
     loaded_->page = static_cast<const hf_hint_page *>(page);
 
     // Attached before it says that it is alive: a process must not trust a count that nobody keeps yet.
-    if (int error = preemption_monitor__attach(skeleton))
-        unavailable("the Preemption Monitor can't be attached to the scheduler's tracepoints", -error);
-    if (int error = run_program(skeleton->progs.start))
-        unavailable("the Preemption Monitor can't be started", error);
+    if (int failed = run_program(skeleton->progs.reset))
+        unavailable("the hint page can't be written", failed);
+    if (int failed = preemption_monitor__attach(skeleton))
+        unavailable("the Preemption Monitor can't be attached to the scheduler's tracepoints", -failed);
+    if (int failed = run_program(skeleton->progs.start))
+        unavailable("the Preemption Monitor can't be started", failed);
 }
 
 monitor::~monitor() {
@@ -116,6 +218,62 @@ int monitor::follow(int pidfd, std::int64_t tls_offset) {
 
 void monitor::forget(int pidfd) {
     bpf_map_delete_elem(bpf_map__fd(loaded_->skeleton->maps.followed), &pidfd);
+}
+
+namespace {
+
+// What would show that the count has changed meanwhile: it counts up only with one of the totals.
+struct snapshot {
+    std::uint64_t count, ups;
+    explicit snapshot(const hf_hint_page &page)
+        : count(hf_load_acquire(&page.preempted_critical_sections)),
+          ups(hf_load_acquire(&page.preemptions_total) + hf_load_acquire(&page.sleeps_total)) {}
+    bool operator==(const snapshot &) const = default;
+};
+
+} // namespace
+
+bool monitor::audit() {
+    constexpr int tries = 20;
+    for (int i = 0; i < tries; i++) {
+        snapshot before(page());
+        std::optional<findings> found = loaded_->walk();
+        if (!found)
+            return false;
+        if (snapshot(page()) != before)
+            continue;
+        std::uint64_t marked = found->marks;
+        loaded_->audits++;
+        if (marked != before.count)
+            loaded_->correct(static_cast<std::int64_t>(marked - before.count), 1);
+        return true;
+    }
+    return false;
+}
+
+void monitor::spoil_count(std::int64_t by) {
+    loaded_->correct(by, 0);
+}
+
+std::uint64_t monitor::audits_total() const {
+    return loaded_->audits;
+}
+
+std::uint64_t monitor::followed_processes() const {
+    std::optional<findings> found = loaded_->walk();
+    return found ? found->followed : 0;
+}
+
+bool monitor::has_taken_over() const {
+    return loaded_->taken_over;
+}
+
+const std::string &monitor::why_no_pins() const {
+    return loaded_->why_no_pins;
+}
+
+void monitor::unpin() {
+    loaded_->unpin();
 }
 
 const hf_hint_page &monitor::page() const {

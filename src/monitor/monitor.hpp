@@ -20,13 +20,21 @@ public:
 
 class monitor {
 public:
+    // Where a monitor leaves what its successor goes on with: the page, and whom it follows. Then a program need not
+    // register again when the service is restarted: it notices that the page is not kept up to date, its waiters block,
+    // and it listens again when the page is.
+    struct pins {
+        std::string directory; // in a BPF file system; made if it is not there. Empty: leave nothing
+    };
+
     // What it gets to see of the scheduler's switches. `from_followed` is for tests: like a kernel that hides the
     // switches from a protected process, it hides those from every process that is not followed.
     enum class sight { every_switch, from_followed };
 
-    // Loads, attaches and starts it. Throws monitor_unavailable.
-    explicit monitor(sight seen = sight::every_switch);
-    // Detaches it and leaves the page saying so: count 0, state HF_MONITOR_RETIRED.
+    // Loads, attaches and starts it. Throws monitor_unavailable. At most one monitor may use the same pins at a time.
+    explicit monitor(sight seen = sight::every_switch) : monitor(pins{}, seen) {}
+    explicit monitor(const pins &kept, sight seen = sight::every_switch);
+    // Detaches it and leaves the page saying so: count 0, state HF_MONITOR_RETIRED. Pins stay.
     ~monitor();
     monitor(const monitor &) = delete;
     monitor &operator=(const monitor &) = delete;
@@ -38,6 +46,24 @@ public:
 
     // Stops following it; nothing happens if it wasn't followed.
     void forget(int pidfd);
+
+    // Compares the count with the truth, the number of threads that are marked as counted, and sets it right if it is
+    // wrong (which it never should be: page().repairs_total). Tells whether it could: where critical sections are
+    // preempted all the time no walk over all threads is quiet enough to tell.
+    bool audit();
+    std::uint64_t audits_total() const; // those that could tell; to be asked from any thread
+    // Makes the count wrong, for the test of the above.
+    void spoil_count(std::int64_t by);
+
+    // How many processes it follows at this moment: those that registered, their forked children, and those that it has
+    // taken over. Costs a walk over all threads.
+    std::uint64_t followed_processes() const;
+
+    // Did it take over from a monitor that had gone? And, where it was to leave pins: why it can't, or empty.
+    bool has_taken_over() const;
+    const std::string &why_no_pins() const;
+    // Removes the pins: who listened to this monitor's page will have to register with the next one.
+    void unpin();
 
     // The page: read-only, for as long as this object lives; and a descriptor of it to pass to others.
     const hf_hint_page &page() const;

@@ -1,43 +1,42 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Answers registrations on a socket, for as long as it lives, in a thread of its own. With a monitor it registers
-// processes; without one it says so to them, and still collects their counters.
+// Answers requests (hint/registration.h) on a socket, for as long as it lives, in a thread of its own. With a monitor it
+// registers processes; without one it says so to them, and still collects their counters.
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
-#include <unistd.h>
 
+#include "hint/registration.h"
+#include "monitor/listening_socket.hpp"
 #include "monitor/monitor.hpp"
+#include "monitor/peer.hpp"
+#include "monitor/shared_counters.hpp"
 
 namespace holdfast {
 
-// Sums over all threads of all processes that registered with counters.
-struct lock_counters {
-    std::uint64_t acquisitions = 0;
-    std::uint64_t contended = 0;
-    std::uint64_t spun = 0;
-    std::uint64_t blocked = 0;
-    std::uint64_t mode_switches = 0;
-};
+// Who is served: HF_REPLY_DONE, or why not. Told how many processes of that user are registered and still run.
+using admission = std::function<hf_reply_status(const peer &who, std::size_t registered)>;
+
+// Processes of that user and of root, and descendants of this process, whatever their user: what `holdfast run` starts.
+admission household_of(uid_t user);
+// Everybody who gets to the socket, with so many processes of a user at a time. Root's are not counted.
+admission everybody_up_to(std::size_t processes_of_a_user_max);
 
 class monitor_server {
 public:
-    // `kernel_monitor` (nullptr: none) must outlive the server. Answers processes of that user and of root, and
-    // descendants of this process, whatever their user; others are refused. Throws std::system_error when there can be
-    // no socket.
-    explicit monitor_server(monitor *kernel_monitor, uid_t program_uid = getuid());
+    // `kernel_monitor` (nullptr: none) must outlive the server. Throws std::system_error.
+    monitor_server(monitor *kernel_monitor, listening_socket socket, admission admits);
     ~monitor_server();
     monitor_server(const monitor_server &) = delete;
     monitor_server &operator=(const monitor_server &) = delete;
 
-    // What to set HOLDFAST_SOCKET to.
+    // What to set HOLDFAST_SOCKET to, and HOLDFAST_STATS.
     const std::string &socket_name() const;
 
     // Read at any time, also after the processes have ended in whatever way.
     lock_counters counters() const;
-    unsigned registered_processes() const;
-    unsigned refused_processes() const;
+    hf_monitor_status status() const;
 
 private:
     struct serving;

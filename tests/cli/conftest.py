@@ -34,8 +34,8 @@ def start_holdfast():
     """Starts the command; what still runs at the end of the test is ended."""
     started = []
 
-    def start(*arguments):
-        process = subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def start(*arguments, as_what=()):
+        process = subprocess.Popen([*as_what, COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         started.append(process)
         return process

@@ -17,7 +17,8 @@ def test_json_and_text_agree(holdfast):
     text = holdfast("doctor")
     assert set(found["capabilities"]) == CAPABILITIES
     assert f"mode: {found['mode']}" in text.stdout
-    assert text.returncode == (0 if found["mode"] == "monitor" else 1)
+    assert text.returncode == (1 if found["mode"] == "blocking" else 0)
+    assert f"service: {found['service']['state']}" in text.stdout
     for capability in found["capabilities"].values():
         assert capability["present"] or capability["remedy"], "what is missing comes with what to do"
 

@@ -126,6 +126,19 @@ def test_exit_status_arrives_where_children_are_ignored():
     assert result.returncode == 9
 
 
+# As under a shell that starts it in the background.
+def test_signals_that_the_caller_ignores_reach_a_program_that_handles_them(start_holdfast, tmp_path):
+    note = tmp_path / "ready"
+    program = (f"import signal, pathlib, sys\nsignal.signal(signal.SIGQUIT, lambda *_: sys.exit(7))\n"
+               f"pathlib.Path('{note}').touch()\nsignal.pause()")
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    process = start_holdfast("run", "--", "/usr/bin/python3", "-c", program)
+    signal.signal(signal.SIGQUIT, before)
+    wait_until(note.exists)
+    process.send_signal(signal.SIGQUIT)
+    assert process.wait(timeout=20) == 7
+
+
 def test_glibc_inside_another_run_means_glibc(holdfast):
     result = holdfast("run", "--", COMMAND, "run", "--lock", "glibc", "--", "cat", "/proc/self/maps")
     assert result.returncode == 0 and "libholdfast-preload.so" not in result.stdout

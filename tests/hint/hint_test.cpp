@@ -84,6 +84,9 @@ TEST_F(hint, AHeartThatWasLateIsListenedToAgain) {
     page_->heartbeat_ns = hf_monotonic_ns();
     hf_hint_look_again();
     EXPECT_FALSE(hf_hint_has_monitor()) << "it has said goodbye";
+    page_->monitor_state = HF_MONITOR_ALIVE;
+    hf_hint_look_again();
+    EXPECT_TRUE(hf_hint_has_monitor()) << "another one keeps the page now";
 }
 
 TEST_F(hint, ARetiredMonitorIsNotListenedTo) {
@@ -91,6 +94,11 @@ TEST_F(hint, ARetiredMonitorIsNotListenedTo) {
     page_->monitor_state = HF_MONITOR_RETIRED;
     EXPECT_FALSE(hf_hint_is_fresh());
     EXPECT_FALSE(hf_hint_has_monitor());
+    hf_hint_look_again();
+    EXPECT_FALSE(hf_hint_has_monitor());
+    page_->monitor_state = HF_MONITOR_ALIVE; // its successor's
+    hf_hint_look_again();
+    EXPECT_TRUE(hf_hint_has_monitor());
 }
 
 TEST_F(hint, APageOfAnotherVersionIsRefused) {

@@ -16,14 +16,17 @@ namespace {
 class server : public testing::Test {
 protected:
     std::unique_ptr<monitor> watcher = monitor_or_skip();
-    monitor_server serving{watcher.get()};
+    monitor_server serving{watcher.get(), listening_socket(), household_of(getuid())};
+
+    enum class counting { no, yes };
 
     // Runs in a child that is told of the server as programs are.
-    static bool in_child(const monitor_server &met, const std::function<bool()> &body, const char *stats = "0") {
+    static bool in_child(const monitor_server &met, const std::function<bool()> &body, counting counts = counting::no) {
         pid_t pid = fork();
         if (pid == 0) {
             setenv(HF_SOCKET_VARIABLE, met.socket_name().c_str(), 1);
-            setenv(HF_STATS_VARIABLE, stats, 1);
+            if (counts == counting::yes)
+                setenv(HF_STATS_VARIABLE, met.socket_name().c_str(), 1);
             hf_register();
             _exit(body() ? 0 : 1);
         }
@@ -41,21 +44,22 @@ protected:
     }
 
     // Sends the bytes and returns the status of the reply.
-    hf_registration_status answer_to(const void *bytes, size_t length) const {
+    hf_reply_status answer_to(const void *bytes, size_t length) const {
         int fd = connected();
         EXPECT_EQ(send(fd, bytes, length, MSG_NOSIGNAL), static_cast<ssize_t>(length));
-        hf_registration_reply reply{};
+        hf_reply reply{};
         EXPECT_EQ(recv(fd, &reply, sizeof(reply), 0), static_cast<ssize_t>(sizeof(reply)));
         char more;
         EXPECT_EQ(recv(fd, &more, 1, 0), 0) << "and the connection is closed";
         close(fd);
-        return static_cast<hf_registration_status>(reply.status);
+        return static_cast<hf_reply_status>(reply.status);
     }
 };
 
 TEST_F(server, GivesAProcessThePage) {
     EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor() && hf_hint_is_fresh(); }));
-    EXPECT_EQ(serving.registered_processes(), 1u);
+    EXPECT_EQ(serving.status().registrations_total, 1u);
+    EXPECT_EQ(serving.status().registered_processes, 0u) << "it has ended";
 }
 
 TEST_F(server, FollowsWhoRegistered) {
@@ -75,7 +79,7 @@ TEST_F(server, FollowsWhoRegistered) {
 }
 
 TEST_F(server, WithoutAMonitorSaysSoAndKeepsCounters) {
-    monitor_server alone(nullptr);
+    monitor_server alone(nullptr, listening_socket(), household_of(getuid()));
     EXPECT_TRUE(in_child(
         alone,
         [] {
@@ -83,9 +87,10 @@ TEST_F(server, WithoutAMonitorSaysSoAndKeepsCounters) {
                 hf_count(hf_self(), acquisitions);
             return !hf_hint_has_monitor() && !hf_spinning_pays();
         },
-        "1"));
+        counting::yes));
     EXPECT_EQ(alone.counters().acquisitions, 5u);
-    EXPECT_EQ(alone.registered_processes(), 0u);
+    EXPECT_EQ(alone.status().registrations_total, 0u);
+    EXPECT_EQ(alone.status().reply.status, HF_REPLY_NO_MONITOR);
 }
 
 TEST_F(server, AddsUpTheThreadsOfAllProcesses) {
@@ -100,17 +105,23 @@ TEST_F(server, AddsUpTheThreadsOfAllProcesses) {
                     }).join();
                 return true;
             },
-            "1"));
+            counting::yes));
     EXPECT_EQ(serving.counters().acquisitions, 30u);
     EXPECT_EQ(serving.counters().blocked, 30u);
 }
 
 TEST_F(server, RefusesWhatItDoesNotUnderstand) {
     char nothing_sensible[200] = {1, 2, 3};
-    EXPECT_EQ(answer_to(nothing_sensible, 1), HF_REGISTRATION_REFUSED);
-    EXPECT_EQ(answer_to(nothing_sensible, sizeof(nothing_sensible)), HF_REGISTRATION_REFUSED);
-    hf_registration_request other_version = {.version = 99, .flags = 0, .tls_offset = 0};
-    EXPECT_EQ(answer_to(&other_version, sizeof(other_version)), HF_REGISTRATION_REFUSED);
+    EXPECT_EQ(answer_to(nothing_sensible, 1), HF_REPLY_MALFORMED);
+    EXPECT_EQ(answer_to(nothing_sensible, sizeof(nothing_sensible)), HF_REPLY_MALFORMED);
+    hf_request other_version = {.version = 99, .kind = HF_REQUEST_REGISTER, .tls_offset = 0};
+    EXPECT_EQ(answer_to(&other_version, sizeof(other_version)), HF_REPLY_OTHER_VERSION);
+    for (std::uint32_t kind : {0u, 4u, ~0u}) {
+        hf_request other_kind = {.version = HF_REGISTRATION_VERSION, .kind = kind, .tls_offset = 0};
+        EXPECT_EQ(answer_to(&other_kind, sizeof(other_kind)), HF_REPLY_MALFORMED) << kind;
+    }
+    hf_request no_counters = {.version = HF_REGISTRATION_VERSION, .kind = HF_REQUEST_COUNTERS, .tls_offset = 0};
+    EXPECT_EQ(answer_to(&no_counters, sizeof(no_counters)), HF_REPLY_MALFORMED);
     EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor(); })) << "and goes on serving";
 }
 
@@ -121,7 +132,7 @@ TEST_F(server, AnswersDescendantsOfAnyUserAndRefusesStrangers) {
         return hf_hint_has_monitor();
     };
     EXPECT_TRUE(in_child(serving, [&] { return answered_as_nobody(); }));
-    EXPECT_EQ(serving.refused_processes(), 0u);
+    EXPECT_EQ(serving.status().refusals_total, 0u);
     // Its parent ends at once, so it is nobody's descendant any more.
     in_child(serving, [&] {
         pid_t parent = getpid();
@@ -131,9 +142,9 @@ TEST_F(server, AnswersDescendantsOfAnyUserAndRefusesStrangers) {
             usleep(1000);
         return answered_as_nobody();
     });
-    for (int i = 0; i < 5000 && serving.refused_processes() == 0; i++)
+    for (int i = 0; i < 5000 && serving.status().refusals_total == 0; i++)
         usleep(1000);
-    EXPECT_EQ(serving.refused_processes(), 1u);
+    EXPECT_EQ(serving.status().refusals_total, 1u);
 }
 
 TEST_F(server, DoesNotWaitForEverForWhoSaysNothing) {
@@ -149,7 +160,7 @@ TEST_F(server, DoesNotWaitForEverForWhoSaysNothing) {
 TEST_F(server, AProcessThatNamesNoServerOrADeadOneRunsWithout) {
     std::string gone;
     {
-        monitor_server short_lived(watcher.get());
+        monitor_server short_lived(watcher.get(), listening_socket(), household_of(getuid()));
         gone = short_lived.socket_name();
     }
     for (const std::string &name : {gone, std::string("/no/such/socket"), std::string(300, 'x'), std::string()}) {

@@ -2,8 +2,12 @@
 // The monitor's page: nobody but the kernel writes it, and it tells when nobody keeps it up to date any more.
 #include <bpf/bpf.h>
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include "base/descriptor_passing.h"
@@ -89,6 +93,118 @@ TEST_F(monitor_page, TellsWhenItsMonitorWasKilled) {
     close(page_fd);
     close(pair[0]);
     close(pair[1]);
+}
+
+// A monitor that takes over from another one. Its pins are in a BPF file system that only this process sees.
+class successor : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        ASSERT_EQ(unshare(CLONE_NEWNS), 0) << "needs root";
+        ASSERT_EQ(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+        char name[] = "/tmp/holdfast-pins-XXXXXX";
+        ASSERT_NE(mkdtemp(name), nullptr);
+        mounted_at = name;
+        ASSERT_EQ(mount("none", mounted_at.c_str(), "bpf", 0, nullptr), 0);
+    }
+    static void TearDownTestSuite() {
+        umount(mounted_at.c_str());
+        rmdir(mounted_at.c_str());
+    }
+    void TearDown() override { hf_hint_listen_to(nullptr); }
+
+    static inline std::string mounted_at;
+    const monitor::pins pins{mounted_at + "/holdfast"};
+    bool are_there() const { return std::filesystem::exists(pins.directory + "/hint"); }
+};
+
+TEST_F(successor, GoesOnWithThePageAndItsProcesses) {
+    auto first = std::make_unique<monitor>(pins);
+    EXPECT_FALSE(first->has_taken_over());
+    EXPECT_EQ(first->why_no_pins(), "");
+    followed_child holder(*first, [] {
+        close_range(3, ~0u, 0); // its copies of the first monitor's descriptors would keep that one at work
+        hf_critical_enter(hf_self());
+        for (;;)
+            pause();
+    });
+    EXPECT_EQ(count_becomes(*first, 1), 1u);
+    ASSERT_TRUE(hf_hint_listen(first->page_fd()));
+
+    first.reset();
+    EXPECT_FALSE(hf_hint_is_fresh());
+    EXPECT_FALSE(hf_hint_has_monitor());
+    hf_hint_look_again();
+    EXPECT_FALSE(hf_hint_has_monitor()) << "nobody keeps the page";
+    EXPECT_TRUE(are_there());
+
+    monitor second(pins);
+    EXPECT_TRUE(second.has_taken_over());
+    hf_hint_look_again();
+    EXPECT_TRUE(hf_hint_has_monitor()) << "the page of before is kept again";
+    EXPECT_EQ(second.followed_processes(), 1u);
+    EXPECT_EQ(second.page().preempted_critical_sections, 0u) << "it has not seen the holder yet";
+    holder.stop();
+    holder.send(SIGCONT);
+    EXPECT_EQ(count_becomes(second, 1), 1u);
+    EXPECT_TRUE(hf_hint_is_fresh());
+    EXPECT_FALSE(hf_spinning_pays());
+    holder.end();
+    EXPECT_EQ(count_becomes(second, 0), 0u);
+    EXPECT_TRUE(second.audit());
+    EXPECT_EQ(second.page().repairs_total, 0u);
+    second.unpin();
+    EXPECT_FALSE(are_there());
+}
+
+// Killed with a count that was not 0, which nobody can ever take back: threads that were counted have ended meanwhile.
+TEST_F(successor, OfAKilledMonitorStartsWithoutItsCount) {
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    pid_t victim = fork();
+    if (victim == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        monitor doomed(pins);
+        followed_child holder(doomed, [] {
+            hf_critical_enter(hf_self());
+            for (;;)
+                pause();
+        });
+        char is_one = count_becomes(doomed, 1) == 1;
+        (void)!write(ready[1], &is_one, 1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    char was_one = 0;
+    ASSERT_EQ(read(ready[0], &was_one, 1), 1);
+    EXPECT_TRUE(was_one);
+    kill(victim, SIGKILL);
+    waitpid(victim, nullptr, 0);
+    monitor next(pins);
+    EXPECT_TRUE(next.has_taken_over());
+    EXPECT_EQ(count_becomes(next, 0), 0u);
+    EXPECT_TRUE(next.audit());
+    EXPECT_EQ(next.page().repairs_total, 0u);
+    next.unpin();
+    close(ready[0]);
+}
+
+TEST_F(successor, OfAnotherVersionStartsAnew) {
+    std::filesystem::create_directories(pins.directory);
+    int other = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hint", sizeof(std::uint32_t), 64, 1, nullptr);
+    ASSERT_EQ(bpf_obj_pin(other, (pins.directory + "/hint").c_str()), 0);
+    close(other);
+    monitor anew(pins);
+    EXPECT_EQ(anew.page().monitor_state, static_cast<std::uint32_t>(HF_MONITOR_ALIVE));
+    EXPECT_TRUE(are_there());
+    anew.unpin();
+}
+
+TEST_F(successor, WithoutABpfFileSystemThereAreNoPins) {
+    monitor alone(monitor::pins{"/tmp/holdfast-no-such-directory-" + std::to_string(getpid()) + "/x"});
+    EXPECT_NE(alone.why_no_pins(), "");
+    EXPECT_FALSE(alone.has_taken_over());
+    std::filesystem::remove_all("/tmp/holdfast-no-such-directory-" + std::to_string(getpid()));
 }
 
 } // namespace

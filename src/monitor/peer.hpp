@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Who is at the other end of a connection, as the kernel says: never as a message does.
+#pragma once
+
+#include <sys/types.h>
+
+#include "monitor/descriptor.hpp"
+
+namespace holdfast {
+
+struct peer {
+    uid_t uid = static_cast<uid_t>(-1);
+    pid_t pid = 0;      // 0: it is in a pid namespace that we do not see into
+    descriptor process; // a pidfd: it can't come to mean another process as a number can. None: nobody can say
+
+    bool has_ended() const;
+};
+
+peer peer_of(int connection);
+
+} // namespace holdfast

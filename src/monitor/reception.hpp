@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Where requests come in: takes connections on a listening Unix SOCK_SEQPACKET socket, waits for the one request of each,
+// has it answered, and closes the connection. In a thread of its own, for as long as it lives.
+//
+// Nobody can keep the others waiting: a visitor that says nothing is shown out after a while, and a user that sends more
+// silent visitors than one may wait gets no further in. Descriptors that run out cost the next visitor its answer only.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "hint/registration.h"
+#include "monitor/descriptor.hpp"
+#include "monitor/peer.hpp"
+
+namespace holdfast {
+
+// What is sent back, with a copy of the descriptor unless that is -1.
+struct answer {
+    std::string message;
+    int descriptor = -1;
+};
+
+answer answer_of(hf_reply_status status, int descriptor = -1);
+
+struct reception_limits {
+    std::size_t visitors_max = 1024;
+    std::size_t visitors_of_a_user_max = 128; // root's are not counted
+    std::chrono::milliseconds patience{1000};
+};
+
+class reception {
+public:
+    // Called one request at a time. `request` is nullptr for a message that is none; who asks has a pidfd.
+    using clerk = std::function<answer(const hf_request *request, peer &&who, descriptor &&brought)>;
+
+    // `listener` must outlive it. Throws std::system_error when there is no descriptor for it.
+    reception(int listener, clerk answers, const reception_limits &limits = {});
+    ~reception();
+    reception(const reception &) = delete;
+    reception &operator=(const reception &) = delete;
+
+private:
+    struct open_door;
+    std::unique_ptr<open_door> door_;
+};
+
+} // namespace holdfast

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "monitor/service_report.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sys/socket.h>
+
+#include "base/descriptor_passing.h"
+#include "monitor/descriptor.hpp"
+
+namespace holdfast {
+namespace {
+
+service_report report_of(service_report::state is, const std::string &sentence) {
+    return {.is = is, .sentence = sentence};
+}
+
+service_report why_not_connected(const std::string &socket_name, int error) {
+    using enum service_report::state;
+    switch (error) {
+    case ENOENT:
+    case ENAMETOOLONG: // the empty name, too
+        return report_of(absent, "there is no service on " + socket_name + ": start one by 'holdfast monitor'");
+    case ECONNREFUSED: return report_of(dead, "the service on " + socket_name + " has ended: start it again");
+    case EACCES:
+    case EPERM:
+        return report_of(forbidden, "the service on " + socket_name + " is not for this user: join the socket's group");
+    default: return report_of(silent, "the service on " + socket_name + " can't be reached: " + std::strerror(error));
+    }
+}
+
+service_report what_it_says(const std::string &socket_name, const hf_monitor_status &status, ssize_t received) {
+    using enum service_report::state;
+    if (received < static_cast<ssize_t>(sizeof(hf_reply)))
+        return report_of(silent, "the service on " + socket_name + " does not answer: start it again");
+    if (status.reply.version != HF_REGISTRATION_VERSION || status.reply.status == HF_REPLY_OTHER_VERSION)
+        return report_of(other_version, "the service on " + socket_name +
+                                            " is of another version of Holdfast: restart it after an upgrade");
+    if (status.reply.status == HF_REPLY_NO_MONITOR)
+        return report_of(without_monitor, "what serves " + socket_name + " has no monitor: see its messages");
+    if (status.reply.status != HF_REPLY_DONE || received != sizeof(status))
+        return report_of(forbidden, "the service on " + socket_name + " does not serve this user");
+    service_report report = report_of(running, "a service runs on " + socket_name);
+    report.status = status;
+    return report;
+}
+
+} // namespace
+
+const char *name_of(service_report::state is) {
+    using enum service_report::state;
+    switch (is) {
+    case running: return "running";
+    case without_monitor: return "without monitor";
+    case absent: return "absent";
+    case dead: return "dead";
+    case forbidden: return "forbidden";
+    case silent: return "silent";
+    case other_version: return "other version";
+    }
+    return "unknown";
+}
+
+service_report ask_service(const std::string &socket_name) {
+    descriptor connection(hf_connect(socket_name.c_str(), HF_REGISTRATION_PATIENCE_MS));
+    if (!connection)
+        return why_not_connected(socket_name, errno);
+    hf_request request = {.version = HF_REGISTRATION_VERSION, .kind = HF_REQUEST_STATUS, .tls_offset = 0};
+    hf_monitor_status status{};
+    ssize_t received = -1;
+    if (hf_send_message(connection.get(), &request, sizeof(request), -1))
+        received = recv(connection.get(), &status, sizeof(status), 0);
+    status.holdfast_version[sizeof(status.holdfast_version) - 1] = '\0';
+    return what_it_says(socket_name, status, received);
+}
+
+std::string service_socket() {
+    const char *named = std::getenv(HF_SOCKET_VARIABLE);
+    return named ? named : HF_SERVICE_SOCKET;
+}
+
+} // namespace holdfast

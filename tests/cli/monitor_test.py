@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast monitor: a service that programs find, that says how it is, and that ends without a trace."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import COMMAND, assert_usage_error, wait_until, without_rights
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
+
+
+@pytest.fixture
+def socket(tmp_path):
+    for directory in [tmp_path, *tmp_path.parents][:3]:
+        directory.chmod(0o755)
+    return tmp_path / "run" / "monitor.sock"
+
+
+@pytest.fixture
+def start_service(start_holdfast, socket):
+    def start(*options, as_what=()):
+        process = start_holdfast("monitor", "--socket", socket, "--pins", "", *options, as_what=as_what)
+        wait_until(lambda: process.poll() is not None or status(socket)["state"] == "running")
+        return process
+
+    return start
+
+
+def status(socket, *as_what):
+    command = [*as_what, COMMAND, "monitor", "status", "--json", "--socket", socket]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = json.loads(result.stdout)
+    assert result.returncode == (0 if told["state"] == "running" else 1)
+    return told
+
+
+def environment(socket):
+    return {**os.environ, "HOLDFAST_SOCKET": str(socket)}
+
+
+def test_tells_how_it_is_and_ends_when_told(start_service, socket):
+    service = start_service()
+    told = status(socket)
+    for name in ["preempted_critical_sections", "preemptions_total", "repairs", "registered_processes"]:
+        assert told[name] == 0, name
+    assert told["uptime_s"] >= 0 and told["version"]
+    assert socket.stat().st_mode & 0o777 == 0o666
+    text = subprocess.run([COMMAND, "monitor", "status", "--socket", socket], capture_output=True, text=True, check=True)
+    assert "registered processes" in text.stdout
+    service.send_signal(signal.SIGTERM)
+    assert service.wait(timeout=10) == 0
+    assert not socket.exists()
+    assert service.stderr.read() == f"holdfast monitor: ready on {socket}\n"
+    assert status(socket)["state"] == "absent"
+
+
+def test_programs_use_it(holdfast, start_service, socket):
+    start_service()
+    lock_much = ("import threading as t\nx=t.Lock()\ndef f():\n for _ in range(20000):\n  with x: pass\n"
+                 "a=[t.Thread(target=f) for _ in range(8)]\n[i.start() for i in a]\n[i.join() for i in a]")
+    result = holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", lock_much, env=environment(socket))
+    assert result.returncode == 0 and "monitor: the service" in result.stderr
+    assert "of all programs on this machine meanwhile:" in result.stderr
+    assert status(socket)["registrations_total"] >= 1
+    doctor = holdfast("doctor", "--json", env=environment(socket))
+    assert doctor.returncode == 0 and json.loads(doctor.stdout)["mode"] == "service"
+
+
+def test_programs_need_no_rights(installed_for_all, start_service, socket):
+    start_service()
+    command = without_rights(installed_for_all, "run", "--stats", "--", "true")
+    result = subprocess.run(command, env=environment(socket), capture_output=True, text=True, check=True)
+    assert "monitor: the service" in result.stderr
+    assert status(socket, *without_rights())["registrations_total"] == 1
+
+
+def test_needs_two_capabilities_and_no_more(start_service, socket):
+    start_service(as_what=["setpriv", "--bounding-set=-all,+bpf,+perfmon"])
+    assert status(socket)["state"] == "running"
+
+
+def test_serves_a_group_alone(start_service, socket):
+    start_service("--group", "daemon")
+    assert socket.stat().st_mode & 0o777 == 0o660
+    assert status(socket, *without_rights())["state"] == "forbidden"
+    in_group = ["setpriv", "--reuid=65534", "--regid=daemon", "--clear-groups"]
+    assert status(socket, *in_group)["state"] == "running"
+
+
+def test_there_is_one_for_a_socket(start_service, socket):
+    first = start_service()
+    second = start_service()
+    assert second.wait(timeout=10) == 125
+    assert second.stderr.read() == (f"holdfast: a service runs on {socket} already: see 'holdfast monitor status'\n")
+    assert first.poll() is None and status(socket)["state"] == "running"
+
+
+def test_killed_it_is_dead_and_can_be_started_again(holdfast, start_service, socket):
+    service = start_service()
+    service.kill()
+    service.wait()
+    told = status(socket)
+    assert told["state"] == "dead" and "start it again" in told["detail"]
+    assert "service: dead" in holdfast("doctor", env=environment(socket)).stdout
+    result = holdfast("run", "--stats", "--", "true", env=environment(socket))
+    assert result.returncode == 0 and "monitor: on" in result.stderr, "the command loads one of its own"
+    start_service()
+    assert status(socket)["state"] == "running"
+
+
+def test_a_program_runs_on_without_it(start_service, socket):
+    service = start_service()
+    interposed = {**environment(socket), "LD_PRELOAD": str(COMMAND.parent.parent / "lib" / "libholdfast-preload.so")}
+    lock_for_long = ("import threading as t, time\nx=t.Lock()\nend=time.time()+3\ndef f():\n while time.time()<end:\n"
+                     "  with x: pass\na=[t.Thread(target=f) for _ in range(8)]\n[i.start() for i in a]\n"
+                     "[i.join() for i in a]\nprint('fine')")
+    with subprocess.Popen(["/usr/bin/python3", "-c", lock_for_long], env=interposed, stdout=subprocess.PIPE,
+                          text=True) as program:
+        wait_until(lambda: status(socket)["registered_processes"] == 1)
+        service.kill()
+        assert program.communicate(timeout=30)[0] == "fine\n" and program.returncode == 0
+
+
+def test_mistakes_are_one_sentence(holdfast, start_service, socket):
+    assert_usage_error(holdfast("monitor", "--group", "no-such-group"))
+    assert_usage_error(holdfast("monitor", "--processes-of-a-user", "0"))
+    assert_usage_error(holdfast("monitor", "now"))
+    result = holdfast("monitor", "--socket", "/proc/no/monitor.sock")
+    assert result.returncode == 125 and result.stderr.count("\n") == 1
+    without_bpf = start_service(as_what=["setpriv", "--bounding-set=-all"])
+    assert without_bpf.wait(timeout=10) == 125
+    assert "CAP_BPF and CAP_PERFMON" in without_bpf.stderr.read()

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The monitor as a service for everybody: limits, visitors that mean no good, descriptors that run out, and processes
+// that die by the hundred.
+#include <algorithm>
+#include <fcntl.h>
+#include <random>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <vector>
+
+#include "hint/hint.h"
+#include "hint/registration.h"
+#include "monitor/followed_child.hpp"
+#include "monitor/monitor_server.hpp"
+#include "monitor/service_report.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr uid_t nobody = 65534;
+
+class service : public testing::Test {
+protected:
+    static constexpr std::size_t processes_max = 3;
+
+    std::unique_ptr<monitor> watcher = monitor_or_skip();
+    monitor_server serving{watcher.get(), listening_socket(), everybody_up_to(processes_max)};
+
+    hf_reply_status ask_to_register() const { return reply_on(hf_connect(serving.socket_name().c_str(), 5000)); }
+
+    static hf_reply_status reply_on(int connection) {
+        hf_request request = {.version = HF_REGISTRATION_VERSION,
+                              .kind = HF_REQUEST_REGISTER,
+                              .tls_offset = hf_thread_record_tls_offset()};
+        hf_reply reply = {.version = 0, .status = ~0u};
+        send(connection, &request, sizeof(request), MSG_NOSIGNAL);
+        recv(connection, &reply, sizeof(reply), 0);
+        close(connection);
+        return static_cast<hf_reply_status>(reply.status);
+    }
+
+    // Children that have run the body, which says whether they are as they should be, and then stay.
+    class crowd {
+    public:
+        crowd() { EXPECT_EQ(pipe(ready_), 0); }
+        ~crowd() {
+            kill_all();
+            close(ready_[0]);
+            close(ready_[1]);
+        }
+        crowd(const crowd &) = delete;
+        crowd &operator=(const crowd &) = delete;
+
+        void add(const std::function<bool()> &body, bool stays_busy = false) {
+            pid_t pid = fork();
+            if (pid == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                char well = body();
+                if (write(ready_[1], &well, 1) != 1)
+                    _exit(1);
+                while (stays_busy)
+                    ;
+                for (;;)
+                    pause();
+            }
+            members_.push_back(pid);
+            if (!stays_busy) {
+                EXPECT_TRUE(next_is_well());
+            }
+        }
+        bool next_is_well() {
+            char well = 0;
+            return read(ready_[0], &well, 1) == 1 && well;
+        }
+        void kill_all() {
+            std::ranges::shuffle(members_, std::mt19937(1));
+            for (pid_t pid : members_)
+                kill(pid, SIGKILL);
+            for (pid_t pid : members_)
+                waitpid(pid, nullptr, 0);
+            members_.clear();
+        }
+
+    private:
+        int ready_[2] = {-1, -1};
+        std::vector<pid_t> members_;
+    };
+
+    bool answers_in_time() const { return ask_service(serving.socket_name()).is == service_report::state::running; }
+};
+
+TEST_F(service, CountsProcessesOfAUserUpToTheLimit) {
+    auto registers_as_nobody = [this] { return setuid(nobody) == 0 && ask_to_register() == HF_REPLY_DONE; };
+    {
+        crowd users;
+        for (std::size_t i = 0; i < processes_max; i++)
+            users.add(registers_as_nobody);
+        EXPECT_EQ(serving.status().registered_processes, processes_max);
+        users.add([this] { return setuid(nobody) == 0 && ask_to_register() == HF_REPLY_OVER_LIMIT; });
+        users.add([this] { return setuid(nobody - 1) == 0 && ask_to_register() == HF_REPLY_DONE; });
+        users.add([this] { return ask_to_register() == HF_REPLY_DONE; });
+        EXPECT_EQ(serving.status().refusals_total, 1u);
+    }
+    crowd later;
+    later.add(registers_as_nobody);
+    EXPECT_EQ(serving.status().registered_processes, 1u) << "the others have ended";
+}
+
+TEST_F(service, ForkedChildrenAreFollowedToo) {
+    crowd family;
+    family.add([this] {
+        if (ask_to_register() != HF_REPLY_DONE)
+            return false;
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;)
+                pause();
+        }
+        return child > 0;
+    });
+    EXPECT_EQ(serving.status().registered_processes, 2u);
+}
+
+TEST_F(service, TenThousandConnections) {
+    for (int i = 0; i < 10'000; i++)
+        close(hf_connect(serving.socket_name().c_str(), 5000));
+    EXPECT_TRUE(answers_in_time());
+}
+
+// As many silent visitors as a user may have, and more, while another user registers.
+TEST_F(service, SilentVisitorsKeepNobodyElseWaiting) {
+    crowd users;
+    std::vector<int> silent;
+    users.add([&] {
+        if (setuid(nobody) != 0)
+            return false;
+        for (int i = 0; i < 500; i++)
+            silent.push_back(hf_connect(serving.socket_name().c_str(), 5000));
+        long told = 0;
+        for (int turn = 0; turn < 500 && told < 300; turn++) {
+            usleep(1000);
+            told += std::ranges::count_if(silent, [](int fd) {
+                hf_reply reply{};
+                return recv(fd, &reply, sizeof(reply), MSG_DONTWAIT) == sizeof(reply) &&
+                       reply.status == HF_REPLY_OVER_LIMIT;
+            });
+        }
+        return told >= 300;
+    });
+    auto began = std::chrono::steady_clock::now();
+    users.add([this] { return setuid(nobody - 1) == 0 && ask_to_register() == HF_REPLY_DONE; });
+    EXPECT_TRUE(answers_in_time());
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900)) << "the silent ones' patience";
+    sleep(2);
+    users.add([this] { return setuid(nobody) == 0 && ask_to_register() == HF_REPLY_DONE; });
+}
+
+TEST_F(service, SurvivesTheEndOfItsDescriptors) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(next);
+    crowd clients;
+    rlimit few = {.rlim_cur = static_cast<rlim_t>(next) + 4, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    clients.add([&] { // not limited any more: the server in its parent is
+        setrlimit(RLIMIT_NOFILE, &before);
+        std::vector<int> held;
+        for (int i = 0; i < 200; i++)
+            held.push_back(hf_connect(serving.socket_name().c_str(), 5000));
+        for (int fd : held)
+            close(fd);
+        usleep(1500 * 1000);
+        return ask_to_register() == HF_REPLY_DONE;
+    });
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_TRUE(answers_in_time());
+}
+
+TEST_F(service, IsReportedAsWhatItIs) {
+    using enum service_report::state;
+    EXPECT_EQ(ask_service("/no/such/socket").is, absent);
+    EXPECT_EQ(ask_service("").is, absent);
+    std::string gone = "/tmp/holdfast-service-test." + std::to_string(getpid());
+    {
+        listening_socket mute(gone, std::nullopt);
+        rename(gone.c_str(), (gone + ".kept").c_str());
+    }
+    EXPECT_EQ(ask_service(gone + ".kept").is, dead);
+    unlink((gone + ".kept").c_str());
+    {
+        monitor_server bare(nullptr, listening_socket(gone, std::nullopt), everybody_up_to(1));
+        EXPECT_EQ(ask_service(gone).is, without_monitor);
+    }
+    EXPECT_EQ(ask_service(gone).is, absent) << "it has taken its socket away";
+    {
+        monitor_server for_root(watcher.get(), listening_socket(gone, gid_t{0}), everybody_up_to(1));
+        EXPECT_EQ(ask_service(gone).is, running);
+        crowd users;
+        users.add([&] { return setgid(nobody) == 0 && setuid(nobody) == 0 && ask_service(gone).is == forbidden; });
+    }
+}
+
+// The storm: processes with preempted holders, killed in any order.
+TEST_F(service, KilledHoldersLeaveNothingInTheCount) {
+    constexpr int processes = 1000;
+    crowd holders;
+    for (int i = 0; i < processes; i++)
+        holders.add(
+            [this] {
+                bool registered = ask_to_register() == HF_REPLY_DONE;
+                hf_critical_enter(hf_self());
+                return registered;
+            },
+            true);
+    for (int i = 0; i < processes; i++)
+        EXPECT_TRUE(holders.next_is_well());
+    EXPECT_GT(watcher->page().preempted_critical_sections, 0u);
+    EXPECT_EQ(watcher->followed_processes(), static_cast<std::uint64_t>(processes));
+    holders.kill_all();
+    EXPECT_EQ(count_becomes(*watcher, 0), 0u);
+    EXPECT_TRUE(watcher->audit());
+    EXPECT_EQ(watcher->page().preempted_critical_sections, 0u);
+    EXPECT_EQ(watcher->page().repairs_total, 0u);
+}
+
+TEST_F(service, AnAuditFindsAWrongCountAndSetsItRight) {
+    for (std::int64_t by : {3, -2}) {
+        std::uint64_t repairs = watcher->page().repairs_total;
+        EXPECT_TRUE(watcher->audit());
+        EXPECT_EQ(watcher->page().repairs_total, repairs) << "nothing to repair";
+        watcher->spoil_count(by);
+        EXPECT_EQ(watcher->page().preempted_critical_sections, static_cast<std::uint64_t>(by));
+        EXPECT_TRUE(watcher->audit());
+        EXPECT_EQ(watcher->page().preempted_critical_sections, 0u);
+        EXPECT_EQ(watcher->page().repairs_total, repairs + 1);
+    }
+    // With a thread that is rightly counted.
+    followed_child holder(*watcher, [] {
+        hf_critical_enter(hf_self());
+        for (;;)
+            pause();
+    });
+    EXPECT_EQ(count_becomes(*watcher, 1), 1u);
+    watcher->spoil_count(5);
+    EXPECT_TRUE(watcher->audit());
+    EXPECT_EQ(watcher->page().preempted_critical_sections, 1u);
+}
+
+} // namespace
+} // namespace holdfast::test
