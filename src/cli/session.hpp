@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What every verb that starts programs needs: a monitor, the machine's service or else one of its own if there can be one,
-// a server for the programs to meet it, and the environment that makes an unmodified program use a lock.
+// What every verb that starts programs needs: a monitor (the machine's service, or else one of its own if there can be
+// one), a server for the programs to meet it, and the environment that makes an unmodified program use a lock.
 #pragma once
 
 #include <memory>

@@ -13,8 +13,8 @@
 // other requests go the same way: STATUS is answered by a struct hf_monitor_status, COUNTERS, which brings a descriptor
 // of the process's counters, goes to the socket that HOLDFAST_STATS names (cli/run.cpp).
 //
-// Messages have a fixed size, and a version first; every version has version and kind, or version and status, where this
-// one has them. A malformed request is answered by a status that says so, and the connection is closed.
+// Messages have a fixed size, and a version first; every version has version and kind, or version and status, where
+// this one has them. A malformed request is answered by a status that says so, and the connection is closed.
 #ifndef HF_HINT_REGISTRATION_H
 #define HF_HINT_REGISTRATION_H
 
@@ -80,8 +80,8 @@ struct hf_monitor_status {
     uint64_t refusals_total;
 };
 
-// Registers this process with its monitor, if there is one. Never fails: whatever goes wrong, the process runs without a
-// monitor. Requires that no other thread of the process runs yet.
+// Registers this process with its monitor, if there is one. Never fails: whatever goes wrong, the process runs without
+// a monitor. Requires that no other thread of the process runs yet.
 void hf_register(void);
 
 // Who links Holdfast and takes no locks that matter (the command itself) defines this as false, and is not registered

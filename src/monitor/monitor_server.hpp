@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Answers requests (hint/registration.h) on a socket, for as long as it lives, in a thread of its own. With a monitor it
-// registers processes; without one it says so to them, and still collects their counters.
+// Answers requests (hint/registration.h) on a socket, for as long as it lives, in a thread of its own. With a monitor
+// it registers processes; without one it says so to them, and still collects their counters.
 #pragma once
 
 #include <functional>

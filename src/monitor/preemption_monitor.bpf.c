@@ -17,8 +17,8 @@
 // So the count can't leak. Tested by tests/monitor/count_test. A service that runs for months looks all the same
 // (walk), and says how often it had to set the count right.
 //
-// The page and `followed` may be older than this program: left by a monitor that has ended, and pinned. Marks never are,
-// so that the count starts at 0 with them.
+// The page and `followed` may be older than this program: pinned, and left by a monitor that has ended. Marks never
+// are, so that the count starts at 0 with them.
 //
 // A process that is not followed pays for two loads: tasks without any BPF task storage have a null pointer there.
 #include "monitor/kernel_types.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Where requests come in: takes connections on a listening Unix SOCK_SEQPACKET socket, waits for the one request of each,
-// has it answered, and closes the connection. In a thread of its own, for as long as it lives.
+// Where requests come in: takes connections on a listening Unix SOCK_SEQPACKET socket, waits for the one request of
+// each, has it answered, and closes the connection. In a thread of its own, for as long as it lives.
 //
-// Nobody can keep the others waiting: a visitor that says nothing is shown out after a while, and a user that sends more
-// silent visitors than one may wait gets no further in. Descriptors that run out cost the next visitor its answer only.
+// Nobody can keep the others waiting: a visitor that says nothing is shown out after a while, and a user that sends
+// more of them than may wait at a time gets no further in. Descriptors that run out cost the next visitor its answer.
 #pragma once
 
 #include <chrono>

@@ -35,8 +35,8 @@ def start_holdfast():
     started = []
 
     def start(*arguments, as_what=()):
-        process = subprocess.Popen([*as_what, COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([*as_what, COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         started.append(process)
         return process
 

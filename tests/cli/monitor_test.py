@@ -49,7 +49,8 @@ def test_tells_how_it_is_and_ends_when_told(start_service, socket):
         assert told[name] == 0, name
     assert told["uptime_s"] >= 0 and told["version"]
     assert socket.stat().st_mode & 0o777 == 0o666
-    text = subprocess.run([COMMAND, "monitor", "status", "--socket", socket], capture_output=True, text=True, check=True)
+    command = [COMMAND, "monitor", "status", "--socket", socket]
+    text = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "registered processes" in text.stdout
     service.send_signal(signal.SIGTERM)
     assert service.wait(timeout=10) == 0
