@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "monitor/shared_counters.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
+
+constexpr std::ptrdiff_t views_of_a_process_max = 4;
 
 bool add_thread(const hf_thread_counters &thread, lock_counters &sum) {
     sum.acquisitions += thread.acquisitions;
@@ -59,13 +62,17 @@ void counters_view::add_to(lock_counters &sum) const {
     }
 }
 
-// Processes that have ended are added up now: a build may start more of them than there is room for mappings.
+// Those that will not change any more are added up now, since a build may start more processes than there is room for
+// mappings: of processes that have ended, and of programs that a process ran before it called exec. A process has few at
+// a time, one for each library with locks; if it sends more, the oldest are taken for such.
 void counters_collection::add(counters_view counters, peer owner) {
-    std::erase_if(counted_, [this](const counted_process &each) {
-        bool ended = each.owner.has_ended();
-        if (ended)
+    auto of_owner = [&](const counted_process &each) { return each.owner.pid == owner.pid; };
+    auto more = std::ranges::count_if(counted_, of_owner) + 1;
+    std::erase_if(counted_, [&](const counted_process &each) {
+        bool final = each.owner.has_ended() || (of_owner(each) && more-- > views_of_a_process_max);
+        if (final)
             each.counters.add_to(of_ended_processes_);
-        return ended;
+        return final;
     });
     counted_.push_back({.counters = std::move(counters), .owner = std::move(owner)});
 }

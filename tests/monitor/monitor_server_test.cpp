@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Registration, from both sides: good requests, bad ones, none at all.
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <sys/socket.h>
 #include <thread>
@@ -108,6 +109,27 @@ TEST_F(server, AddsUpTheThreadsOfAllProcesses) {
             counting::yes));
     EXPECT_EQ(serving.counters().acquisitions, 30u);
     EXPECT_EQ(serving.counters().blocked, 30u);
+}
+
+// Without keeping a descriptor and a mapping for each.
+TEST_F(server, AddsUpWhatAProcessSendsAgainAndAgain) {
+    auto open_descriptors = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                             std::filesystem::directory_iterator());
+    };
+    auto before = open_descriptors();
+    EXPECT_TRUE(in_child(
+        serving,
+        [] {
+            for (int program = 0; program < 300; program++) {
+                hf_register();
+                hf_count(hf_self(), acquisitions);
+            }
+            return true;
+        },
+        counting::yes));
+    EXPECT_EQ(serving.counters().acquisitions, 300u);
+    EXPECT_LT(open_descriptors(), before + 20);
 }
 
 TEST_F(server, RefusesWhatItDoesNotUnderstand) {

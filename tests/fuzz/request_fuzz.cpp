@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Any message to a server without a monitor, with any kind of descriptor: it is answered by a message of this version,
+// the connection is closed, and the server goes on.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/descriptor_passing.h"
+#include "hint/registration.h"
+#include "monitor/monitor_server.hpp"
+#include "thread/thread_record.h"
+
+namespace {
+
+[[noreturn]] void wrong(const char *what) {
+    std::fprintf(stderr, "request_fuzz: %s\n", what);
+    std::abort();
+}
+
+int memory_of(off_t bytes, unsigned flags) {
+    int fd = memfd_create("fuzz", MFD_CLOEXEC | flags);
+    if (fd < 0 || ftruncate(fd, bytes) != 0)
+        wrong("no memory for a descriptor to send");
+    return fd;
+}
+
+// The first byte of the input says what comes along.
+int descriptor_for(std::uint8_t choice) {
+    constexpr off_t expected = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
+    switch (choice % 6) {
+    case 0: return memory_of(expected, MFD_ALLOW_SEALING);
+    case 1: return memory_of(expected, 0);
+    case 2: return memory_of(choice, MFD_ALLOW_SEALING);
+    case 3: return open("/dev/null", O_RDWR | O_CLOEXEC);
+    case 4: return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    default: return -1;
+    }
+}
+
+// libFuzzer's watch interrupts now and then.
+ssize_t receive(int connection, hf_monitor_status &reply) {
+    ssize_t received;
+    do
+        received = recv(connection, &reply, sizeof(reply), 0);
+    while (received < 0 && errno == EINTR);
+    return received;
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t bytes) {
+    static holdfast::monitor_server server(nullptr, holdfast::listening_socket(), holdfast::household_of(getuid()));
+    if (bytes < 2)
+        return 0;
+    int connection = hf_connect(server.socket_name().c_str(), 5000);
+    if (connection < 0)
+        wrong("nobody listens");
+    int brought = descriptor_for(data[0]);
+    if (!hf_send_message(connection, data + 1, bytes - 1, brought))
+        wrong("the message can't be sent");
+    hf_monitor_status reply{};
+    ssize_t received = receive(connection, reply);
+    if (received != sizeof(hf_reply) && received != sizeof(reply))
+        wrong("no answer, or one of another size");
+    if (reply.reply.version != HF_REGISTRATION_VERSION || reply.reply.status > HF_REPLY_FAILED)
+        wrong("an answer of another version");
+    if (receive(connection, reply) != 0)
+        wrong("the connection is not closed");
+    if (brought >= 0)
+        close(brought);
+    close(connection);
+    return 0;
+}
