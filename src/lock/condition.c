@@ -3,28 +3,54 @@
 #include "lock/condition.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "base/check.h"
 #include "park/word_lock.h"
 #include "thread/thread_record.h"
 
 // The locks of the lists. Two condition variables that share one only wait for each other for some instructions.
-enum { HF_LIST_LOCK_BITS = 8 };
-static struct list_lock {
+enum { HF_LIST_LOCK_BITS = 8, HF_TABLE_ALIGNMENT = 4096 };
+struct list_lock {
     uint32_t word;
     struct hf_waiter_list waiters;
-} HF_CACHE_ALIGNED list_locks[1 << HF_LIST_LOCK_BITS];
+} HF_CACHE_ALIGNED;
 
-static uint32_t fork_depth;
+// In pages of its own that the kernel zeroes in a forked child, if it can: then no lock is held there from the first
+// instruction on, also in handlers that the program has registered before us (pthread_atfork).
+static struct {
+    struct list_lock locks[1 << HF_LIST_LOCK_BITS];
+    bool is_known;
+    char rest_of_page[HF_TABLE_ALIGNMENT - sizeof(bool)];
+} table __attribute__((aligned(HF_TABLE_ALIGNMENT)));
+_Static_assert(sizeof(table) % HF_TABLE_ALIGNMENT == 0, "nothing else is zeroed");
+static bool zeroed_by_fork;
+
+static uint32_t fork_depth, depth_of_next_child;
+
+// No other thread holds a list, and none of the parent's waiters is there.
+static __attribute__((noinline)) void start_over_in_child(void) {
+    for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
+        table.locks[i] = (struct list_lock){.word = HF_WORD_FREE};
+    fork_depth++;
+    table.is_known = true;
+}
+
+static inline uint32_t current_fork_depth(void) {
+    if (HF_UNLIKELY(zeroed_by_fork && !table.is_known))
+        start_over_in_child();
+    return fork_depth;
+}
 
 static struct list_lock *list_lock_of(const struct hf_condition *condition) {
     // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
     uint64_t mixed = (uint64_t)(uintptr_t)condition * 0x9e3779b97f4a7c15u;
-    return &list_locks[mixed >> (64 - HF_LIST_LOCK_BITS)];
+    return &table.locks[mixed >> (64 - HF_LIST_LOCK_BITS)];
 }
 
 static struct list_lock *acquire_list_of(const struct hf_condition *condition) {
     struct list_lock *lock = list_lock_of(condition);
+    current_fork_depth(); // before anything is taken that a child would forget
     hf_critical_enter(hf_self());
     if (!hf_word_trylock(&lock->word, HF_WORD_HELD))
         hf_word_lock_blocking(&lock->word, NULL);
@@ -52,10 +78,11 @@ static void take_out(struct hf_waiter_list *list, struct hf_waiter *waiter, enum
 
 // In a forked child the first one to come forgets the waiters, which are the parent's.
 static void forget_waiters_of_parent(struct hf_condition *condition) {
-    if (HF_LIKELY(condition->fork_depth == fork_depth))
+    uint32_t depth = current_fork_depth();
+    if (HF_LIKELY(condition->fork_depth == depth))
         return;
     condition->waiters = (struct hf_waiter_list){0};
-    condition->fork_depth = fork_depth;
+    condition->fork_depth = depth;
 }
 
 static void stop_waiting(struct list_lock *lock, struct hf_waiter *waiter, enum hf_waiter_state then) {
@@ -158,7 +185,7 @@ void hf_waiter_give_turn(struct hf_waiter *chosen) {
 }
 
 static uintptr_t mark_of_process(void) {
-    return fork_depth % HF_WAITER_ALIGNMENT;
+    return current_fork_depth() % HF_WAITER_ALIGNMENT;
 }
 
 void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
@@ -178,13 +205,18 @@ void hf_turns_give_all(hf_turns_owed turns) {
     }
 }
 
-// In a forked child no other thread holds a list, and none of the parent's waiters is there.
-static void start_over_in_child(void) {
-    for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
-        list_locks[i] = (struct list_lock){.word = HF_WORD_FREE};
-    fork_depth++;
+static void expect_child(void) {
+    depth_of_next_child = fork_depth + 1;
+}
+
+// Unless a handler before ours has needed it.
+static void start_over_once_in_child(void) {
+    if (fork_depth != depth_of_next_child)
+        start_over_in_child();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, start_over_in_child);
+    table.is_known = true;
+    zeroed_by_fork = madvise(&table, sizeof(table), MADV_WIPEONFORK) == 0;
+    pthread_atfork(expect_child, NULL, start_over_once_in_child);
 }

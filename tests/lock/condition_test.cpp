@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Condition variables, step by step: one thread plays all waiters, whose sleeps it ends as their turns come.
+#include <atomic>
 #include <cerrno>
 #include <ctime>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -128,6 +131,56 @@ TEST_F(condition, AForkedChildHasNoneOfTheWaitersAndOwesThemNothing) {
     int status = -1;
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
+}
+
+// A handler of the program's that runs in forked children before Holdfast's own: as registered by the constructor of a
+// library that the program is linked with.
+bool early_handler_waits = false;
+
+void wait_with_each_of_many() {
+    if (!early_handler_waits)
+        return;
+    alarm(10);
+    static std::vector<hf_condition> others(4096); // some under each of the lists' locks
+    hf_waiter own;
+    for (hf_condition &other : others) {
+        hf_condition_join(&other, &own, nullptr);
+        if (!hf_waiter_leave(&own))
+            _exit(1);
+    }
+    alarm(0);
+}
+
+__attribute__((constructor(101))) void register_early_handler() {
+    pthread_atfork(nullptr, nullptr, wait_with_each_of_many);
+}
+
+// Shown able to fail: without MADV_WIPEONFORK a lock that another thread had at the fork is never given back.
+TEST(condition_fork, ListsAreFreeInTheFirstHandlerOfAChild) {
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> team;
+    for (int i = 0; i < 3; i++)
+        team.emplace_back([&stop] {
+            hf_condition condition{};
+            hf_waiter own;
+            while (!stop) {
+                hf_condition_join(&condition, &own, nullptr);
+                hf_waiter_leave(&own);
+            }
+        });
+    early_handler_waits = true;
+    for (int round = 0; round < 100; round++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        int status = -1;
+        waitpid(child, &status, 0);
+        ASSERT_EQ(status, 0) << "round " << round;
+    }
+    early_handler_waits = false;
+    stop = true;
+    for (auto &thread : team)
+        thread.join();
 }
 
 } // namespace
