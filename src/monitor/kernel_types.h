@@ -33,21 +33,17 @@ struct bpf_timer {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct cfs_rq___root {
+struct rq;
+
+struct cfs_rq {
+    struct rq *rq;
     unsigned int h_nr_runnable; // 6.14 and later: without tasks that sleep but are not dequeued yet
     unsigned int h_nr_queued;
 };
 
 struct rq {
     unsigned int nr_running;
-};
-
-struct rq___root_fair {
-    struct cfs_rq___root cfs;
-};
-
-struct cfs_rq {
-    struct rq *rq;
+    struct cfs_rq cfs;
 };
 
 struct sched_entity {

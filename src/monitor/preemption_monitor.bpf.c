@@ -149,10 +149,9 @@ static void count_in_late(struct task_struct *task) {
 static uint32_t runnable_beside(struct task_struct *task) {
     struct rq *queue = task->se.cfs_rq->rq;
     uint32_t runnable = queue->nr_running;
-    struct rq___root_fair *root = (void *)queue;
-    if (bpf_core_field_exists(root->cfs.h_nr_runnable)) {
-        uint32_t queued = BPF_CORE_READ(root, cfs.h_nr_queued);
-        uint32_t awake = BPF_CORE_READ(root, cfs.h_nr_runnable);
+    if (bpf_core_field_exists(queue->cfs.h_nr_runnable)) {
+        uint32_t queued = queue->cfs.h_nr_queued;
+        uint32_t awake = queue->cfs.h_nr_runnable;
         if (queued > awake && runnable > queued - awake)
             runnable -= queued - awake;
     }
@@ -166,6 +165,13 @@ static void note_company(struct task_struct *task) {
         page->cpu[cpu].runnable = runnable_beside(task);
 }
 
+// May this thread be counted? Not while nobody is (M1): what a thread adds to the count when it is marked is there for
+// whoever switches it in. Spares most switches the look for a mark.
+static bool may_be_counted(struct task_struct *task) {
+    struct hf_hint_page *page = hint_page();
+    return task->bpf_storage && page && page->preempted_critical_sections != 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state) {
     if (blind_to_others && !prev->group_leader->bpf_storage)
@@ -174,9 +180,9 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
     // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
     if (process && is_critical(prev, process))
         count_out(prev, preempt || prev_state == 0);
-    else if (prev->bpf_storage)
+    else if (may_be_counted(prev))
         count_in_late(prev);
-    if (next->bpf_storage)
+    if (may_be_counted(next))
         count_in(next);
     if (next->group_leader->bpf_storage)
         note_company(next);

@@ -63,8 +63,8 @@ void counters_view::add_to(lock_counters &sum) const {
 }
 
 // Those that will not change any more are added up now, since a build may start more processes than there is room for
-// mappings: of processes that have ended, and of programs that a process ran before it called exec. A process has few at
-// a time, one for each library with locks; if it sends more, the oldest are taken for such.
+// mappings: of processes that have ended, and of programs that a process ran before it called exec. A process has few
+// at a time, one for each library with locks; if it sends more, the oldest are taken for such.
 void counters_collection::add(counters_view counters, peer owner) {
     auto of_owner = [&](const counted_process &each) { return each.owner.pid == owner.pid; };
     auto more = std::ranges::count_if(counted_, of_owner) + 1;
