@@ -2,20 +2,29 @@
 // holdfast doctor: what this machine offers, how programs will therefore wait for locks, and what to do for better.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sys/utsname.h>
 #include <thread>
 
 #include "cli/capability.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/install.hpp"
+#include "cli/program_examination.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
 
 namespace holdfast::cli {
 namespace {
+
+struct doctor_options {
+    bool json = false;
+    std::optional<pid_t> pid;
+    std::vector<std::string> program;
+};
 
 struct findings {
     std::string kernel;
@@ -104,9 +113,46 @@ void print_json(const findings &found) {
     fmt::print("{}\n", out.dump(2));
 }
 
-int doctor(bool json) {
-    findings found = examine();
+void print(const program_examination &found) {
+    fmt::print("{}{}, with {} libraries: {}\n  {}\n", found.script.empty() ? "" : found.script + ", run by ",
+               found.program.string(), found.libraries, name_of(found.is), found.why);
+    for (const auto &[kind, functions] : found.replaced)
+        fmt::print("  {:<8} {}\n", kind, fmt::join(functions, " "));
+    for (const auto &note : found.notes)
+        fmt::print("  note: {}\n", note);
+}
+
+void print_json(const program_examination &found) {
+    nlohmann::ordered_json out;
+    out["program"] = found.program.string();
+    out["script"] = found.script.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.script);
+    out["libraries"] = found.libraries;
+    out["verdict"] = name_of(found.is);
+    out["why"] = found.why;
+    out["replaced"] = found.replaced;
+    out["notes"] = found.notes;
+    fmt::print("{}\n", out.dump(2));
+}
+
+int tell_of(const program_examination &found, bool json) {
     if (json)
+        print_json(found);
+    else
+        print(found);
+    bool helped =
+        found.is == program_examination::verdict::helped || found.is == program_examination::verdict::helped_now;
+    return helped ? exit_ok : exit_some_failed;
+}
+
+int doctor(const doctor_options &options) {
+    if (options.pid && !options.program.empty())
+        throw usage_error("examine either a program or a process: give --pid or the program's name");
+    if (options.pid)
+        return tell_of(examine_process(*options.pid), options.json);
+    if (!options.program.empty())
+        return tell_of(examine_program(options.program.front()), options.json);
+    findings found = examine();
+    if (options.json)
         print_json(found);
     else
         print(found);
@@ -116,15 +162,23 @@ int doctor(bool json) {
 } // namespace
 
 void add_doctor(CLI::App &app, action &chosen) {
-    auto json = std::make_shared<bool>(false);
+    auto options = std::make_shared<doctor_options>();
     CLI::App *verb = app.add_subcommand("doctor", "Tell what this machine offers and how programs will wait for locks");
-    verb->add_flag("--json", *json, "Print for machines");
-    verb->footer("Exits with 0 when programs will be informed by the monitor, with 1 when they will not.\n\n"
-                 "Examples:\n"
-                 "  holdfast doctor\n"
-                 "  sudo holdfast doctor\n"
-                 "  holdfast doctor --json | jq .mode");
-    verb->callback([json, &chosen] { chosen = [json] { return doctor(*json); }; });
+    verb->add_flag("--json", options->json, "Print for machines");
+    verb->add_option("--pid", options->pid, "Examine this process instead")
+        ->type_name("PID")
+        ->check(CLI::PositiveNumber);
+    verb->add_option("program", options->program, "Examine this program instead; it is not run")
+        ->type_name("PROG ARG...");
+    verb->footer(
+        "Exits with 0 when programs will be informed by the monitor, or the program would be helped, else with 1.\n\n"
+        "Examples:\n"
+        "  holdfast doctor\n"
+        "  sudo holdfast doctor\n"
+        "  holdfast doctor --json | jq .mode\n"
+        "  holdfast doctor -- ./server --threads 64\n"
+        "  holdfast doctor --pid 1234");
+    verb->callback([options, &chosen] { chosen = [options] { return doctor(*options); }; });
 }
 
 } // namespace holdfast::cli

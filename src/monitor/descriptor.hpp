@@ -12,17 +12,21 @@ public:
     explicit descriptor(int fd = -1) : fd_(fd) {}
     descriptor(descriptor &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     descriptor &operator=(descriptor &&other) noexcept {
-        std::swap(fd_, other.fd_);
+        int fd = std::exchange(other.fd_, -1); // first: it may be this one
+        close_if_open();
+        fd_ = fd;
         return *this;
     }
-    ~descriptor() {
-        if (fd_ >= 0)
-            close(fd_);
-    }
+    ~descriptor() { close_if_open(); }
     int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
 
 private:
+    void close_if_open() {
+        if (fd_ >= 0)
+            close(fd_);
+    }
+
     int fd_;
 };
 

@@ -3,11 +3,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
 
-from conftest import without_rights
+from conftest import NOBODY, assert_usage_error, wait_until, without_rights
+
+PYTHON = "/usr/bin/python3"
 
 CAPABILITIES = {"btf", "bpf", "privileges", "rseq", "slice_extension", "sched_ext"}
 
@@ -35,3 +38,94 @@ def test_without_rights_it_says_so_and_what_to_do(installed_for_all):
     assert "mode: blocking" in result.stdout
     assert "sudo" in result.stdout and "setcap" in result.stdout
     assert result.stderr == ""
+
+
+# --- of a program
+
+@pytest.fixture
+def examined(holdfast):
+    def examine(*arguments):
+        result = holdfast("doctor", "--json", *arguments)
+        told = json.loads(result.stdout)
+        assert result.returncode == (0 if told["verdict"] in ["helped", "helped now"] else 1)
+        text = holdfast("doctor", *arguments).stdout
+        assert told["verdict"] in text and told["why"] in text
+        return told
+
+    return examine
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    def compile_with(*options):
+        source = tmp_path / "program.c"
+        source.write_text("#include <pthread.h>\nint main(void) { static pthread_mutex_t mutex;"
+                          "pthread_mutexattr_t robust; pthread_mutexattr_setrobust(&robust, 1);"
+                          "__builtin_ia32_pause(); return pthread_mutex_lock(&mutex); }\n")
+        subprocess.run(["gcc", *options, source, "-o", tmp_path / "program"], check=True)
+        return tmp_path / "program"
+
+    return compile_with
+
+
+def test_a_program_with_locks_is_helped(examined, compiled):
+    told = examined("--", compiled(), "--its-option")
+    assert told["verdict"] == "helped" and "pthread_mutex_lock" in told["replaced"]["mutex"]
+    assert any("robust" in note for note in told["notes"]) and any("PAUSE" in note for note in told["notes"])
+
+
+def test_a_program_without_locks_is_not(examined):
+    assert examined("--", "true")["verdict"] == "no locks"
+
+
+def test_a_static_program_is_not(examined, compiled):
+    told = examined("--", compiled("-static"))
+    assert told["verdict"] == "not preloaded" and "libholdfast.a" in told["why"]
+
+
+def test_a_program_under_thread_sanitizer_is_passed_on(examined, compiled):
+    assert examined("--", compiled("-fsanitize=thread"))["verdict"] == "passed on"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a program of another user")
+def test_a_setuid_program_is_not(examined, compiled):
+    program = compiled()
+    shutil.chown(program, NOBODY, NOBODY)
+    program.chmod(0o4755)
+    told = examined("--", program)
+    assert told["verdict"] == "not preloaded" and "set-user-ID" in told["why"]
+
+
+def test_of_a_script_the_interpreter_counts(examined, tmp_path):
+    script = tmp_path / "script"
+    for first_line in [f"#!{PYTHON} -u", f"#!/usr/bin/env -S {PYTHON} -u"]:
+        script.write_text(f"{first_line}\nprint()\n")
+        script.chmod(0o755)
+        outer = tmp_path / "outer"
+        outer.write_text(f"#!{script}\n")
+        outer.chmod(0o755)
+        for program in [script, outer]:
+            told = examined("--", program)
+            assert told["script"] == str(program) and "python" in told["program"]
+
+
+def test_a_process_is_told_from_what_it_has_loaded(examined, start_holdfast):
+    with subprocess.Popen([PYTHON, "-c", "input()"], stdin=subprocess.PIPE, text=True) as plain:
+        wait_until(lambda: "libm" in open(f"/proc/{plain.pid}/maps", encoding="ascii").read())
+        assert examined("--pid", plain.pid)["verdict"] == "helped"
+        plain.communicate("\n")
+    run = start_holdfast("run", "--", PYTHON, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(20)")
+    assert examined("--pid", int(run.stdout.readline()))["verdict"] == "helped now"
+    run.terminate()
+
+
+def test_of_what_is_not_there_it_says_so(holdfast, tmp_path):
+    assert holdfast("doctor", "--", "no-such-program").returncode == 127
+    text = tmp_path / "text"
+    text.write_text("no program")
+    text.chmod(0o755)
+    result = holdfast("doctor", "--", text)
+    assert result.returncode == 126 and "no ELF program or script" in result.stderr
+    result = holdfast("doctor", "--pid", 2 ** 22 + 1)
+    assert result.returncode == 125 and result.stderr.count("\n") == 1
+    assert_usage_error(holdfast("doctor", "--pid", 1, "--", "true"))

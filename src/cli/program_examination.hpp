@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What `holdfast run` would do for a program, and what not: told from its files, without running it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace holdfast::cli {
+
+struct program_examination {
+    enum class verdict {
+        helped,        // its locks become Holdfast's
+        helped_now,    // and are already
+        no_locks,      // it calls no function that the interposer replaces
+        not_preloaded, // nothing can be preloaded into it
+        passed_on,     // a sanitizer that has to see every lock keeps its functions
+    };
+
+    std::filesystem::path program; // that is examined: of a script, its interpreter
+    std::string script;            // the script, if it is one
+    std::size_t libraries = 0;     // that it is linked with, or has loaded
+    // By kind of object ("mutex"), the functions that it and its libraries import and the interposer replaces.
+    std::map<std::string, std::vector<std::string>> replaced;
+    std::vector<std::string> notes; // each a sentence: what stays glibc's and why, and what else to know
+    verdict is = verdict::helped;
+    std::string why; // a sentence, with what to do
+};
+
+const char *name_of(program_examination::verdict is);
+
+// A path, or a name to look up in PATH. Throws failure when there is no such program or it can't be read.
+program_examination examine_program(const std::string &name);
+
+// A process that runs. Throws failure when there is none, or it is another user's.
+program_examination examine_process(pid_t pid);
+
+} // namespace holdfast::cli
