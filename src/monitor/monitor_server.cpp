@@ -42,6 +42,14 @@ struct monitor_server::serving {
 
     std::unique_ptr<reception> open; // last: it stops before the rest goes
 
+    serving(monitor *its_monitor, listening_socket its_socket, admission its_admission)
+        : kernel_monitor(its_monitor), socket(std::move(its_socket)), admits(std::move(its_admission)) {
+        open = std::make_unique<reception>(socket.fd(),
+                                           [this](const hf_request *request, peer &&who, descriptor &&brought) {
+                                               return answer_to(request, std::move(who), std::move(brought));
+                                           });
+    }
+
     answer answer_to(const hf_request *request, peer &&who, descriptor &&brought) {
         std::lock_guard guard(books);
         hf_reply_status verdict = judge(request, who);
@@ -121,18 +129,7 @@ struct monitor_server::serving {
 };
 
 monitor_server::monitor_server(monitor *kernel_monitor, listening_socket socket, admission admits)
-    : serving_(new serving{.kernel_monitor = kernel_monitor,
-                           .socket = std::move(socket),
-                           .admits = std::move(admits),
-                           .books = {},
-                           .registered = {},
-                           .collected = {},
-                           .open = nullptr}) {
-    serving_->open = std::make_unique<reception>(
-        serving_->socket.fd(), [at_work = serving_.get()](const hf_request *request, peer &&who, descriptor &&brought) {
-            return at_work->answer_to(request, std::move(who), std::move(brought));
-        });
-}
+    : serving_(std::make_unique<serving>(kernel_monitor, std::move(socket), std::move(admits))) {}
 
 monitor_server::~monitor_server() = default;
 

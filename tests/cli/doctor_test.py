@@ -117,6 +117,7 @@ def test_a_process_is_told_from_what_it_has_loaded(examined, start_holdfast):
     run = start_holdfast("run", "--", PYTHON, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(20)")
     assert examined("--pid", int(run.stdout.readline()))["verdict"] == "helped now"
     run.terminate()
+    run.wait(timeout=10)
 
 
 def test_of_what_is_not_there_it_says_so(holdfast, tmp_path):
