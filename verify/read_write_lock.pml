@@ -498,19 +498,27 @@ not_waiting_to_write:
         TOUCH;
         state = state & ~HF_RW_WRITERS_FIRST;
         clears_due--;
-        if
-        :: state & HF_RW_READERS_SLEEP -> state = state & ~HF_RW_READERS_SLEEP; readers_wakes_due++
-        :: else -> nobody_forgotten(); goto returned
-        fi;
+        seen = state & (HF_RW_READERS_SLEEP | HF_RW_WRITERS_SLEEP);
+        readers_wakes_due = readers_wakes_due + ((state & HF_RW_READERS_SLEEP) != 0);
+        state = state & ~HF_RW_READERS_SLEEP;
         nobody_forgotten()
     };
-    atomic {
+    if
+    :: atomic {
+           seen & HF_RW_READERS_SLEEP ->
 #ifndef MUTANT_LAST_WAKES_NO_READERS
-        wake_readers();
+           wake_readers();
 #endif
-        readers_wakes_due--;
-        nobody_forgotten()
-    };
+           readers_wakes_due--;
+           nobody_forgotten()
+       }
+    :: !(seen & HF_RW_READERS_SLEEP)
+    fi;
+    // To announce again that it is first, if it came before the bit was cleared.
+    if
+    :: atomic { seen & HF_RW_WRITERS_SLEEP -> wake_writer(); seen = 0; nobody_forgotten() }
+    :: atomic { !(seen & HF_RW_WRITERS_SLEEP) -> seen = 0 }
+    fi;
 #endif
 
 returned:

@@ -36,14 +36,17 @@ bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor) {
     // Room for one descriptor and not a byte more: the kernel closes what does not fit.
     struct msghdr message = {
         .msg_iov = &payload, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = CMSG_LEN(sizeof(int))};
-    *descriptor = -1;
+    if (descriptor)
+        *descriptor = -1;
+    else
+        message.msg_control = NULL, message.msg_controllen = 0;
     ssize_t received;
     do
         received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     while (received < 0 && errno == EINTR);
     if (received < 0)
         return false;
-    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    const struct cmsghdr *header = descriptor ? CMSG_FIRSTHDR(&message) : NULL;
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(descriptor, CMSG_DATA(header), sizeof(int));

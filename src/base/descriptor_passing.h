@@ -14,7 +14,8 @@ extern "C" {
 bool hf_send_message(int socket, const void *data, size_t bytes, int descriptor);
 
 // Receives one message of exactly that many bytes. False with errno when there is none, EPROTO when it has another
-// length. Either way *descriptor is what came along, close-on-exec and the caller's to close, or -1.
+// length. Either way *descriptor is what came along, close-on-exec and the caller's to close, or -1. With NULL for it
+// the kernel drops what came along: closing a stranger's file ourselves could take for ever (FUSE).
 bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor);
 
 #ifdef __cplusplus

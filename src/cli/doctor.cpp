@@ -110,7 +110,7 @@ void print_json(const findings &found) {
     out["mode"] = found.mode;
     out["why"] = found.why;
     out["remedy"] = found.remedy;
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print(const program_examination &found) {
@@ -131,7 +131,7 @@ void print_json(const program_examination &found) {
     out["why"] = found.why;
     out["replaced"] = found.replaced;
     out["notes"] = found.notes;
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 int tell_of(const program_examination &found, bool json) {

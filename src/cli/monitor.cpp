@@ -17,6 +17,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/interruption.hpp"
+#include "cli/metrics_endpoint.hpp"
 #include "cli/monitor_status.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
@@ -31,6 +32,7 @@ struct monitor_options {
     std::string socket = HF_SERVICE_SOCKET;
     std::string group;
     std::string pins = "/sys/fs/bpf/holdfast";
+    std::string metrics; // empty: none
     std::size_t processes_of_a_user_max = 4096;
 };
 
@@ -100,6 +102,9 @@ int serve(const monitor_options &options) {
     try {
         monitor_server server(kernel_monitor.get(), listening_socket(options.socket, group),
                               everybody_up_to(options.processes_of_a_user_max));
+        std::optional<metrics_endpoint> metrics;
+        if (!options.metrics.empty())
+            metrics.emplace(options.metrics, [&server] { return server.status(); });
         say_ready(options, *kernel_monitor);
         for (pollfd ended = {.fd = stop.fd(), .events = POLLIN, .revents = 0}; !stop.requested();) {
             if (poll(&ended, 1, audit_every_ms) == 0)
@@ -109,12 +114,10 @@ int serve(const monitor_options &options) {
     } catch (const std::system_error &error) {
         throw failure(error.what());
     }
-    std::uint64_t left_behind = kernel_monitor->followed_processes();
-    if (left_behind == 0)
+    if (kernel_monitor->followed_processes() == 0u)
         kernel_monitor->unpin();
     else
-        fmt::print(stderr, "holdfast monitor: ended; registered processes: {}, their waiters block until I run again\n",
-                   left_behind);
+        fmt::print(stderr, "holdfast monitor: ended; waiters of registered processes block until I run again\n");
     return exit_ok;
 }
 
@@ -134,10 +137,13 @@ void add_monitor(CLI::App &app, action &chosen) {
                      "Directory in a BPF file system for what a restarted service goes on with; '' for none")
         ->type_name("DIR")
         ->capture_default_str();
+    verb->add_option("--metrics", options->metrics, "Serve figures for Prometheus there, over HTTP, at /metrics")
+        ->type_name("HOST:PORT");
     verb->footer("Runs in the foreground until SIGTERM or Ctrl-C. Needs root, or CAP_BPF and CAP_PERFMON.\n"
                  "Programs find it by HOLDFAST_SOCKET or the default path, and need no privilege.\n\n"
                  "Examples:\n"
                  "  sudo holdfast monitor\n"
+                 "  sudo holdfast monitor --metrics 127.0.0.1:9464\n"
                  "  sudo systemctl enable --now holdfast-monitor     (from the Debian package)\n"
                  "  holdfast monitor status --json | jq .preemptions_total");
     add_monitor_status(*verb, chosen);

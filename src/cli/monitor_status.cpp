@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_status.hpp"
+#include "cli/monitor_figures.hpp"
 #include "cli/quantity.hpp"
 #include "monitor/service_report.hpp"
 
@@ -18,24 +19,6 @@ struct status_options {
     bool json = false;
 };
 
-struct figure {
-    const char *name, *title;
-    std::uint64_t hf_monitor_status::*value;
-};
-
-constexpr figure figures[] = {
-    {"preempted_critical_sections", "critical sections preempted now", &hf_monitor_status::preempted_critical_sections},
-    {"preemptions_total", "critical sections preempted", &hf_monitor_status::preemptions_total},
-    {"sleeps_total", "critical sections that slept", &hf_monitor_status::sleeps_total},
-    {"uncounted_total", "not counted, for want of memory", &hf_monitor_status::uncounted_total},
-    {"unseen_switches_total", "switches hidden by the kernel", &hf_monitor_status::unseen_switches_total},
-    {"audits_total", "audits of the count", &hf_monitor_status::audits_total},
-    {"repairs", "repairs of the count", &hf_monitor_status::repairs_total},
-    {"registered_processes", "registered processes", &hf_monitor_status::registered_processes},
-    {"registrations_total", "registrations", &hf_monitor_status::registrations_total},
-    {"refusals_total", "requests refused", &hf_monitor_status::refusals_total},
-};
-
 double uptime_s(const service_report &report) {
     return static_cast<double>(report.status.uptime_ns) / 1e9;
 }
@@ -43,7 +26,7 @@ double uptime_s(const service_report &report) {
 void print(const service_report &report) {
     fmt::print("holdfast {}: {}\n", report.status.holdfast_version, report.sentence);
     fmt::print("  {:<34}{:>14}\n", "running for", format_minutes(uptime_s(report)));
-    for (const figure &each : figures)
+    for (const monitor_figure &each : monitor_figures())
         fmt::print("  {:<34}{:>14}\n", each.title, report.status.*each.value);
 }
 
@@ -55,10 +38,10 @@ void print_json(const service_report &report, const std::string &socket) {
     if (report.is == service_report::state::running) {
         out["version"] = report.status.holdfast_version;
         out["uptime_s"] = uptime_s(report);
-        for (const figure &each : figures)
+        for (const monitor_figure &each : monitor_figures())
             out[each.name] = report.status.*each.value;
     }
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 int tell(const status_options &options) {

@@ -2,6 +2,7 @@
 #include "cli/program_examination.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "cli/elf_file.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/install.hpp"
+#include "cli/invoker.hpp"
 #include "cli/process.hpp"
 
 namespace holdfast::cli {
@@ -44,15 +46,24 @@ path find_program(const std::string &name) {
 // The interpreter that a script's first line names; empty for anything else.
 std::string interpreter_of_script(const path &program) {
     std::ifstream file(program, std::ios::binary);
-    std::string line, word;
-    if (!std::getline(file, line) || !line.starts_with("#!"))
+    std::array<char, 256> begin{}; // as much as the kernel looks at
+    file.read(begin.data(), begin.size() - 1);
+    std::string line(begin.data()), word;
+    if (!line.starts_with("#!"))
         return {};
-    std::istringstream words(line.substr(2));
+    std::istringstream words(line.substr(2, line.find('\n') - 2));
     words >> word;
     if (path(word).filename() == "env")
         while (words >> word && (word.starts_with("-") || word.find('=') != std::string::npos))
             ;
     return word;
+}
+
+// A program may name anything as its dynamic linker; only the one that we have run ourselves is run.
+bool is_our_dynamic_linker(const std::string &interpreter) {
+    static const std::string ours = read_elf("/proc/self/exe").value_or(elf_file{}).interpreter;
+    std::error_code error;
+    return !ours.empty() && std::filesystem::equivalent(interpreter, ours, error) && !error;
 }
 
 // What the dynamic linker would load, as it says itself; it runs nothing of the program.
@@ -62,9 +73,10 @@ std::set<path> libraries_of(const path &program, const std::string &dynamic_link
     std::set<path> found;
     std::istringstream lines(end.output);
     for (std::string line; std::getline(lines, line);) {
-        std::size_t arrow = line.find("=> /");
-        if (arrow != std::string::npos)
-            found.insert(line.substr(arrow + 3, line.find(" (", arrow) - arrow - 3));
+        // "libm.so.6 => /lib/libm.so.6 (0x...)", or just "/opt/x.so (0x...)" of one that is asked for by its path
+        std::size_t name = line.find('/'), end_of_name = line.find(" (", name);
+        if (name != std::string::npos && end_of_name != std::string::npos)
+            found.insert(line.substr(name, end_of_name - name));
     }
     return found;
 }
@@ -75,7 +87,7 @@ std::set<path> files_mapped_by(pid_t pid) {
     for (std::string line; std::getline(maps, line);) {
         std::size_t name = line.find('/');
         if (name != std::string::npos && line.find(" r-xp ") != std::string::npos)
-            found.insert(line.substr(name));
+            found.insert(fmt::format("/proc/{}/root{}", pid, line.substr(name))); // it may see other files than we
     }
     return found;
 }
@@ -112,7 +124,7 @@ struct all_imports {
     std::size_t pauses_of_program = 0;
 };
 
-all_imports imports_of(const path &program, const std::set<path> &libraries) {
+all_imports imports_of(const path &program, const path &program_file, const std::set<path> &libraries) {
     all_imports all;
     for (const path &file : libraries) {
         // glibc's own libraries reach their functions without the dynamic linker, or are what is replaced.
@@ -123,8 +135,10 @@ all_imports imports_of(const path &program, const std::set<path> &libraries) {
         if (auto library = read_elf(file))
             all.names.merge(library->imports);
     }
-    if (auto itself = read_elf(program)) {
+    if (auto itself = read_elf(program_file)) {
         all.names.merge(itself->imports);
+        if (itself->exports.contains("__tsan_init")) // clang links the sanitizer's runtime statically
+            all.names.insert("__tsan_init");
         all.pauses_of_program = itself->pauses;
     }
     return all;
@@ -134,13 +148,15 @@ bool gains_rights(const path &program) {
     struct stat about {};
     if (stat(program.c_str(), &about) != 0)
         return false;
-    bool other_user = (about.st_mode & S_ISUID) && about.st_uid != getuid();
-    bool other_group = (about.st_mode & S_ISGID) && about.st_gid != getgid();
+    std::optional<invoker> user = invoker_before_sudo(); // who would run it
+    bool other_user = (about.st_mode & S_ISUID) && about.st_uid != (user ? user->uid : getuid());
+    bool other_group = (about.st_mode & S_ISGID) && about.st_gid != (user ? user->gid : getgid());
     return other_user || other_group || getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-void conclude(program_examination &found, const std::set<path> &libraries) {
-    all_imports imports = imports_of(found.program, libraries);
+// `program_file`: where to read the program, which may lie elsewhere than it says.
+void conclude(program_examination &found, const path &program_file, const std::set<path> &libraries) {
+    all_imports imports = imports_of(found.program, program_file, libraries);
     for (const std::string &function : read_elf(preload_library()).value_or(elf_file{}).exports) {
         std::string kind = kind_of_object(function);
         if (!kind.empty() && imports.names.contains(function))
@@ -203,13 +219,17 @@ program_examination examine_program(const std::string &name) {
         found.why = "it is for another machine or word size, for which there is no interposer";
     else if (file->interpreter.empty())
         found.why = "it is linked statically, so nothing can be preloaded: link it dynamically, or with libholdfast.a";
+    else if (!is_our_dynamic_linker(file->interpreter))
+        found.why =
+            fmt::format("it asks for the dynamic linker {}, not this system's: libholdfast-preload.so is for that",
+                        file->interpreter);
     else if (gains_rights(found.program))
         found.why =
             "it gains rights when it starts (set-user-ID, set-group-ID or file capabilities), so the dynamic linker "
             "preloads nothing from outside";
     else {
         found.is = verdict::helped;
-        conclude(found, libraries_of(found.program, file->interpreter));
+        conclude(found, found.program, libraries_of(found.program, file->interpreter));
     }
     return found;
 }
@@ -222,7 +242,7 @@ program_examination examine_process(pid_t pid) {
         throw failure(
             fmt::format("process {} can't be examined: {}; check the number, or run as root", pid, error.message()));
     std::set<path> mapped = files_mapped_by(pid);
-    conclude(found, mapped);
+    conclude(found, fmt::format("/proc/{}/exe", pid), mapped);
     bool interposed =
         std::ranges::any_of(mapped, [](const path &file) { return file.filename() == preload_library().filename(); });
     if (found.is == verdict::helped && interposed) {

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <optional>
 #include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/exit_status.hpp"
@@ -49,7 +50,22 @@ std::string asan_options() {
 
 } // namespace
 
-session::session() : service_(ask_service(service_socket())) {
+namespace {
+
+// The service, if the programs can use it too: under sudo they run as another user than we ask as.
+service_report service_for_programs() {
+    service_report report = ask_service(service_socket());
+    struct stat socket {};
+    bool for_everybody = stat(service_socket().c_str(), &socket) != 0 || (socket.st_mode & S_IWOTH);
+    if (report.is == service_report::state::running && invoker_before_sudo() && !for_everybody)
+        report = {.is = service_report::state::forbidden,
+                  .sentence = "the service on " + service_socket() + " is for a group, and not used under sudo"};
+    return report;
+}
+
+} // namespace
+
+session::session() : service_(service_for_programs()) {
     try {
         if (!uses_service())
             monitor_ = std::make_unique<monitor>();

@@ -47,14 +47,16 @@ bool hf_hint_is_fresh(void) {
     bool alive = hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE;
     if (alive && beats(page))
         return true;
-    if (page != &nobody)
-        hf_store_relaxed(&doubted, page);
+    // In this order: who finds it doubted, and good again, must not be undone by what follows here. Release: pairs with
+    // the acquire in hf_hint_look_again.
     hf_hint_listen_to(NULL);
+    if (page != &nobody)
+        hf_store_release(&doubted, page);
     return false;
 }
 
 void hf_hint_look_again(void) {
-    const struct hf_hint_page *page = hf_load_relaxed(&doubted);
+    const struct hf_hint_page *page = hf_load_acquire(&doubted);
     if (HF_LIKELY(page == NULL))
         return;
     if (hf_load_relaxed(&page->monitor_state) != HF_MONITOR_ALIVE || !beats(page))

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "park/word_lock.h"
@@ -30,10 +31,12 @@ static uint32_t fork_depth, depth_of_next_child;
 
 // No other thread holds a list, and none of the parent's waiters is there.
 static __attribute__((noinline)) void start_over_in_child(void) {
-    for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
-        table.locks[i] = (struct list_lock){.word = HF_WORD_FREE};
+    if (!zeroed_by_fork)
+        for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
+            table.locks[i] = (struct list_lock){.word = HF_WORD_FREE};
+    else if (hf_exchange_acquire(&table.is_known, true))
+        return; // another thread of the child was faster
     fork_depth++;
-    table.is_known = true;
 }
 
 static inline uint32_t current_fork_depth(void) {
@@ -217,6 +220,7 @@ static void start_over_once_in_child(void) {
 
 __attribute__((constructor)) static void watch_forks(void) {
     table.is_known = true;
-    zeroed_by_fork = madvise(&table, sizeof(table), MADV_WIPEONFORK) == 0;
+    bool has_pages = sysconf(_SC_PAGESIZE) <= HF_TABLE_ALIGNMENT;
+    zeroed_by_fork = has_pages && madvise(&table, sizeof(table), MADV_WIPEONFORK) == 0;
     pthread_atfork(expect_child, NULL, start_over_once_in_child);
 }

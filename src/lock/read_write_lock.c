@@ -65,6 +65,8 @@ int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *
     hf_count(self, contended);
     for (;;) {
         do {
+            if (hf_load_relaxed(&lock->state) & (HF_RW_WRITER | HF_RW_WRITERS_FIRST))
+                continue;
             int error = hf_rw_read_try_acquire(lock, self);
             if (error == 0 && !slept)
                 hf_count(self, spun);
@@ -153,7 +155,8 @@ int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *
     hf_fetch_or_acquire(&lock->state, HF_RW_WRITERS_FIRST);
     int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST);
     // Each that comes here has set the bit before, and the last one clears it after (RW4): hence acquire and release.
-    // One that comes to wait between the two loses the bit, and sets it again before it sleeps.
+    // One that comes to wait between the two loses the bit, and sets it again before it sleeps; or sleeps already, and
+    // is woken to do so.
     if (hf_fetch_sub_acq_rel(&lock->waiting_writers, 1) != 1)
         return error;
     // A writer that has the lock leaves the readers to its release.
@@ -161,5 +164,7 @@ int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *
     uint32_t state = hf_fetch_and_acq_rel(&lock->state, ~cleared);
     if (state & cleared & HF_RW_READERS_SLEEP)
         hf_rw_wake_readers(lock);
+    if (error && (state & HF_RW_WRITERS_SLEEP))
+        hf_rw_wake_writer(lock);
     return error;
 }

@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -16,7 +17,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -69,6 +72,12 @@ bool is_frozen(int map) {
     return false;
 }
 
+// The initial pid namespace has this inode number (PROC_PID_INIT_INO in the kernel's sources).
+bool sees_all_processes() {
+    struct stat space {};
+    return stat("/proc/self/ns/pid", &space) == 0 && space.st_ino == 0xEFFFFFFC;
+}
+
 int run_program(const bpf_program *program, void *context = nullptr, std::size_t bytes = 0) {
     LIBBPF_OPTS(bpf_test_run_opts, options);
     options.ctx_in = context;
@@ -78,10 +87,6 @@ int run_program(const bpf_program *program, void *context = nullptr, std::size_t
         return -error;
     return options.retval ? EIO : 0;
 }
-
-} // namespace
-
-namespace {
 
 struct findings {
     std::uint64_t marks, followed;
@@ -97,6 +102,7 @@ struct monitor::loaded {
     std::atomic<std::uint64_t> audits = 0;
     std::mutex walking; // its findings are in the program's own variables
     std::string why_no_pins;
+    descriptor pins_lock;
 
     ~loaded() {
         if (page)
@@ -106,36 +112,62 @@ struct monitor::loaded {
 
     std::array<bpf_map *, 2> kept_maps() const { return {skeleton->maps.hint, skeleton->maps.followed}; }
 
-    // Returns 0 or what libbpf says.
-    int load(const pins &kept, sight seen) {
+    // Says whether it could: what is pinned may be of another version. Throws monitor_unavailable.
+    bool load(const pins &kept, sight seen) {
         skeleton = preemption_monitor__open();
         if (!skeleton)
             unavailable("the Preemption Monitor's BPF program can't be read", errno);
         skeleton->rodata->blind_to_others = seen == sight::from_followed;
         if (!kept.directory.empty())
             plan_pins(kept.directory);
-        return preemption_monitor__load(skeleton);
+        int error = preemption_monitor__load(skeleton);
+        if (error == -EINVAL && taken_over)
+            return false; // other maps
+        if (error)
+            unavailable("the kernel refuses the Preemption Monitor", -error);
+        map_page();
+        return page->version == HF_HINT_VERSION || page->version == 0; // 0: new
     }
 
-    // Without pins when there can be none: a monitor that is not restarted needs none.
+    void map_page() {
+        page_fd = bpf_map__fd(skeleton->maps.hint);
+        if (!is_frozen(page_fd) && bpf_map_freeze(page_fd))
+            unavailable("the hint page can't be frozen", errno);
+        void *mapped = mmap(nullptr, sizeof(hf_hint_page), PROT_READ, MAP_SHARED, page_fd, 0);
+        if (mapped == MAP_FAILED)
+            unavailable("the hint page can't be mapped", errno);
+        page = static_cast<const hf_hint_page *>(mapped);
+    }
+
+    // Without pins when there can be none: a monitor that is not restarted needs none. Throws monitor_unavailable when
+    // another one uses them: two that count on one page would count double.
     void plan_pins(const std::string &directory) {
         std::error_code error;
         std::filesystem::create_directories(directory, error);
+        pins_lock = descriptor(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         struct statfs where {};
-        if (error || statfs(directory.c_str(), &where) != 0 || where.f_type != BPF_FS_MAGIC) {
+        if (!pins_lock || fstatfs(pins_lock.get(), &where) != 0) {
+            why_no_pins = directory + " can't be used: " + (error ? error.message() : std::strerror(errno));
+            return;
+        }
+        if (where.f_type != BPF_FS_MAGIC) {
             why_no_pins = directory + " is in no BPF file system: mount -t bpf bpf /sys/fs/bpf";
             return;
         }
+        if (flock(pins_lock.get(), LOCK_EX | LOCK_NB) != 0)
+            throw monitor_unavailable("another monitor uses " + directory + ": end it, or choose other --pins");
         for (bpf_map *map : kept_maps()) {
             std::string path = directory + "/" + bpf_map__name(map);
-            taken_over = taken_over || std::filesystem::exists(path);
+            taken_over = taken_over || access(path.c_str(), F_OK) == 0;
             bpf_map__set_pin_path(map, path.c_str());
         }
     }
 
-    // Visits all threads. Nothing when the kernel does not let it.
+    // Visits all threads. Nothing when the kernel does not let it, or shows a pid namespace's threads alone.
     std::optional<findings> walk() {
         std::lock_guard guard(walking);
+        if (!sees_all_processes())
+            return std::nullopt;
         descriptor walk(bpf_iter_create(bpf_link__fd(skeleton->links.walk)));
         skeleton->bss->marks_found = skeleton->bss->followed_found = 0;
         char nothing[64];
@@ -167,25 +199,14 @@ monitor::monitor(const pins &kept, sight seen) : loaded_(std::make_unique<loaded
     last_complaint.clear();
     libbpf_set_print(keep_complaint);
 
-    int error = loaded_->load(kept, seen);
-    if (error == -EINVAL && loaded_->taken_over) {
-        // Of a version that had other maps. Its programs go on with that page, which nobody keeps: they block.
+    if (!loaded_->load(kept, seen)) {
+        // Programs of another version go on with their page, which nobody keeps: they block.
         loaded_->unpin();
         loaded_ = std::make_unique<loaded>();
-        error = loaded_->load(kept, seen);
+        if (!loaded_->load(kept, seen))
+            unavailable("what is pinned in " + kept.directory + " can't be replaced", EEXIST);
     }
-    if (error)
-        unavailable("the kernel refuses the Preemption Monitor", -error);
-
     preemption_monitor *skeleton = loaded_->skeleton;
-    loaded_->page_fd = bpf_map__fd(skeleton->maps.hint);
-    if (!is_frozen(loaded_->page_fd) && bpf_map_freeze(loaded_->page_fd))
-        unavailable("the hint page can't be frozen", errno);
-    void *page = mmap(nullptr, sizeof(hf_hint_page), PROT_READ, MAP_SHARED, loaded_->page_fd, 0);
-    if (page == MAP_FAILED)
-        unavailable("the hint page can't be mapped", errno);
-    loaded_->page = static_cast<const hf_hint_page *>(page);
-
     // Attached before it says that it is alive: a process must not trust a count that nobody keeps yet.
     if (int failed = run_program(skeleton->progs.reset))
         unavailable("the hint page can't be written", failed);
@@ -233,8 +254,11 @@ struct snapshot {
 
 } // namespace
 
+// Count and marks do not change in one step, and a CPU may stand still in between for a whole walk: only what two quiet
+// walks find alike is taken for the truth.
 bool monitor::audit() {
     constexpr int tries = 20;
+    std::optional<std::int64_t> wrong_by;
     for (int i = 0; i < tries; i++) {
         snapshot before(page());
         std::optional<findings> found = loaded_->walk();
@@ -242,11 +266,15 @@ bool monitor::audit() {
             return false;
         if (snapshot(page()) != before)
             continue;
-        std::uint64_t marked = found->marks;
-        loaded_->audits++;
-        if (marked != before.count)
-            loaded_->correct(static_cast<std::int64_t>(marked - before.count), 1);
-        return true;
+        auto difference = static_cast<std::int64_t>(found->marks - before.count);
+        if (difference == 0 || wrong_by == difference) {
+            loaded_->audits++;
+            if (difference != 0)
+                loaded_->correct(difference, 1);
+            return true;
+        }
+        wrong_by = difference;
+        usleep(1000);
     }
     return false;
 }
@@ -259,9 +287,9 @@ std::uint64_t monitor::audits_total() const {
     return loaded_->audits;
 }
 
-std::uint64_t monitor::followed_processes() const {
+std::optional<std::uint64_t> monitor::followed_processes() const {
     std::optional<findings> found = loaded_->walk();
-    return found ? found->followed : 0;
+    return found ? std::optional(found->followed) : std::nullopt;
 }
 
 bool monitor::has_taken_over() const {

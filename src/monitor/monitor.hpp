@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -56,8 +57,8 @@ public:
     void spoil_count(std::int64_t by);
 
     // How many processes it follows at this moment: those that registered, their forked children, and those that it has
-    // taken over. Costs a walk over all threads.
-    std::uint64_t followed_processes() const;
+    // taken over. Costs a walk over all threads. Nothing from inside a pid namespace, which does not show all.
+    std::optional<std::uint64_t> followed_processes() const;
 
     // Did it take over from a monitor that had gone? And, where it was to leave pins: why it can't, or empty.
     bool has_taken_over() const;

@@ -13,9 +13,14 @@
 #include "monitor/reception.hpp"
 
 namespace holdfast {
+namespace {
+
+constexpr std::uint64_t walks_apart_ns = 200'000'000;
+
+} // namespace
 
 admission household_of(uid_t user) {
-    return [user, head = getpid()](const peer &who, std::size_t) {
+    return [user, head = getpid()](const peer &who, hf_request_kind, std::size_t) {
         // Anybody can read the socket's name. Strangers are kept out; a program that has changed its user is none.
         bool belongs = who.uid == user || who.uid == 0 || (who.pid > 0 && descends_from(who.pid, head));
         return belongs ? HF_REPLY_DONE : HF_REPLY_STRANGER;
@@ -23,7 +28,9 @@ admission household_of(uid_t user) {
 }
 
 admission everybody_up_to(std::size_t processes_of_a_user_max) {
-    return [processes_of_a_user_max](const peer &who, std::size_t registered) {
+    return [processes_of_a_user_max](const peer &who, hf_request_kind kind, std::size_t registered) {
+        if (kind == HF_REQUEST_COUNTERS)
+            return HF_REPLY_STRANGER;
         return who.uid == 0 || registered < processes_of_a_user_max ? HF_REPLY_DONE : HF_REPLY_OVER_LIMIT;
     };
 }
@@ -39,15 +46,27 @@ struct monitor_server::serving {
     std::uint64_t registrations = 0;
     std::uint64_t refusals = 0;
     counters_collection collected;
+    std::uint64_t followed = 0; // as the last walk found, for a while: nobody can make us walk all the time
+    std::uint64_t walked_at_ns = 0;
 
     std::unique_ptr<reception> open; // last: it stops before the rest goes
 
     serving(monitor *its_monitor, listening_socket its_socket, admission its_admission)
         : kernel_monitor(its_monitor), socket(std::move(its_socket)), admits(std::move(its_admission)) {
-        open = std::make_unique<reception>(socket.fd(),
-                                           [this](const hf_request *request, peer &&who, descriptor &&brought) {
-                                               return answer_to(request, std::move(who), std::move(brought));
-                                           });
+        reception::clerk clerk = {
+            .answers = [this](const hf_request *request, peer &&who,
+                              descriptor &&brought) { return answer_to(request, std::move(who), std::move(brought)); },
+            .takes_descriptors_of =
+                [this](const peer &who) { return admits(who, HF_REQUEST_COUNTERS, 0) == HF_REPLY_DONE; },
+            .makes_room = [this] { strike_off_ended(); },
+        };
+        open = std::make_unique<reception>(socket.fd(), std::move(clerk));
+    }
+
+    void strike_off_ended() {
+        std::lock_guard guard(books);
+        registered_of(0);
+        collected.close_ended();
     }
 
     answer answer_to(const hf_request *request, peer &&who, descriptor &&brought) {
@@ -73,8 +92,8 @@ struct monitor_server::serving {
             return HF_REPLY_OTHER_VERSION;
         if (request->kind < HF_REQUEST_REGISTER || request->kind > HF_REQUEST_COUNTERS)
             return HF_REPLY_MALFORMED;
-        bool registers = request->kind == HF_REQUEST_REGISTER;
-        return admits(who, registers ? registered_of(who.uid) : 0);
+        auto kind = static_cast<hf_request_kind>(request->kind);
+        return admits(who, kind, kind == HF_REQUEST_REGISTER ? registered_of(who.uid) : 0);
     }
 
     // Processes that have ended are struck off now.
@@ -87,11 +106,19 @@ struct monitor_server::serving {
     hf_reply_status follow(const hf_request &request, peer &&who) {
         if (!kernel_monitor)
             return HF_REPLY_NO_MONITOR;
+        if (who.pid == 0)
+            return HF_REPLY_UNKNOWN;
         if (kernel_monitor->follow(who.process.get(), request.tls_offset) != 0)
             return HF_REPLY_FAILED;
+        // After it: whoever has connected may have become another program since, and of a program with other rights we
+        // must not follow what this one says. (An exec from here on makes the kernel forget it.)
+        if (!who.is_still_itself()) {
+            kernel_monitor->forget(who.process.get());
+            return HF_REPLY_FAILED;
+        }
         registrations++;
         // With a library more it is still one process.
-        if (who.pid == 0 || std::ranges::none_of(registered, [&](const peer &each) { return each.pid == who.pid; }))
+        if (std::ranges::none_of(registered, [&](const peer &each) { return each.pid == who.pid; }))
             registered.push_back(std::move(who));
         return HF_REPLY_DONE;
     }
@@ -116,7 +143,11 @@ struct monitor_server::serving {
         if (!kernel_monitor)
             return told;
         const hf_hint_page &page = kernel_monitor->page();
-        told.registered_processes = kernel_monitor->followed_processes();
+        if (told.uptime_ns > walked_at_ns + walks_apart_ns || walked_at_ns == 0) {
+            followed = kernel_monitor->followed_processes().value_or(registered.size());
+            walked_at_ns = told.uptime_ns;
+        }
+        told.registered_processes = followed;
         told.preempted_critical_sections = page.preempted_critical_sections;
         told.preemptions_total = page.preemptions_total;
         told.sleeps_total = page.sleeps_total;

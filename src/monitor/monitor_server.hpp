@@ -15,12 +15,13 @@
 
 namespace holdfast {
 
-// Who is served: HF_REPLY_DONE, or why not. Told how many processes of that user are registered and still run.
-using admission = std::function<hf_reply_status(const peer &who, std::size_t registered)>;
+// Who is served with what: HF_REPLY_DONE, or why not. Told how many processes of that user are registered, and run.
+using admission = std::function<hf_reply_status(const peer &who, hf_request_kind kind, std::size_t registered)>;
 
 // Processes of that user and of root, and descendants of this process, whatever their user: what `holdfast run` starts.
 admission household_of(uid_t user);
-// Everybody who gets to the socket, with so many processes of a user at a time. Root's are not counted.
+// Everybody who gets to the socket, with so many processes of a user at a time. Root's are not counted. Nobody's
+// counters are collected.
 admission everybody_up_to(std::size_t processes_of_a_user_max);
 
 class monitor_server {

@@ -14,6 +14,9 @@ struct peer {
     descriptor process; // a pidfd: it can't come to mean another process as a number can. None: nobody can say
 
     bool has_ended() const;
+    // Does the process still run as that user, with no more rights than that one has? Only asked of one whose pid is
+    // known.
+    bool is_still_itself() const;
 };
 
 peer peer_of(int connection);

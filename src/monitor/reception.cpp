@@ -20,6 +20,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+constexpr int let_in_at_once = 64; // before those that are in are looked at again
+
 struct visitor {
     descriptor connection;
     peer who;
@@ -44,7 +46,7 @@ answer answer_of(hf_reply_status status, int descriptor) {
 
 struct reception::open_door {
     int listener;
-    clerk answers;
+    clerk at_work;
     reception_limits limits;
     descriptor stop{eventfd(0, EFD_CLOEXEC)};
     descriptor spare = spare_descriptor();
@@ -54,20 +56,20 @@ struct reception::open_door {
     void serve() {
         for (;;) {
             std::vector<pollfd> waited = what_to_wait_for();
-            if (poll(waited.data(), waited.size(), ms_to_wait()) < 0 && errno != EINTR)
-                return;
+            // Without memory for so many: look at what is certain to fit, and try again.
+            if (poll(waited.data(), waited.size(), ms_to_wait()) < 0)
+                poll(waited.data(), 1, 10);
             if (waited[0].revents)
                 return;
             attend_to_visitors(waited);
-            if (waited[1].revents)
-                let_in();
+            for (int i = 0; waited[1].revents && i < let_in_at_once && let_in(); i++)
+                ;
         }
     }
 
     std::vector<pollfd> what_to_wait_for() const {
-        bool full = visitors.size() >= limits.visitors_max;
         std::vector<pollfd> waited{{.fd = stop.get(), .events = POLLIN, .revents = 0},
-                                   {.fd = full ? -1 : listener, .events = POLLIN, .revents = 0}};
+                                   {.fd = listener, .events = POLLIN, .revents = 0}};
         for (const visitor &each : visitors)
             waited.push_back({.fd = each.connection.get(), .events = POLLIN, .revents = 0});
         return waited;
@@ -96,23 +98,36 @@ struct reception::open_door {
     void attend_to(visitor &each) {
         hf_request request{};
         int brought = -1;
-        bool whole = hf_receive_message(each.connection.get(), &request, sizeof(request), &brought);
+        bool whole = hf_receive_message(each.connection.get(), &request, sizeof(request),
+                                        at_work.takes_descriptors_of(each.who) ? &brought : nullptr);
         descriptor attachment(brought);
-        send_answer(each.connection, answers(whole ? &request : nullptr, std::move(each.who), std::move(attachment)));
+        send_answer(each.connection,
+                    at_work.answers(whole ? &request : nullptr, std::move(each.who), std::move(attachment)));
     }
 
-    void let_in() {
+    // Says whether there may be more to let in.
+    bool let_in() {
         descriptor connection(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!connection)
-            return errno == EMFILE || errno == ENFILE ? turn_away() : void();
+        if (!connection) {
+            if (errno != EAGAIN)
+                turn_away();
+            return false;
+        }
         peer who = peer_of(connection.get());
-        if (!who.process)
-            return send_answer(connection, answer_of(HF_REPLY_UNKNOWN));
-        if (has_too_many_waiting(who.uid))
-            return send_answer(connection, answer_of(HF_REPLY_OVER_LIMIT));
-        visitors.push_back({.connection = std::move(connection),
-                            .who = std::move(who),
-                            .patience_ends = clock::now() + limits.patience});
+        if (!who.process) {
+            at_work.makes_room();
+            send_answer(connection, answer_of(HF_REPLY_UNKNOWN));
+        } else if (has_too_many_waiting(who.uid)) {
+            send_answer(connection, answer_of(HF_REPLY_OVER_LIMIT));
+        } else {
+            // Who means to say something has said it when it connected, or soon after: the oldest has had its chance.
+            if (visitors.size() >= limits.visitors_max)
+                visitors.pop_front();
+            visitors.push_back({.connection = std::move(connection),
+                                .who = std::move(who),
+                                .patience_ends = clock::now() + limits.patience});
+        }
+        return true;
     }
 
     bool has_too_many_waiting(uid_t user) const {
@@ -123,17 +138,21 @@ struct reception::open_door {
 
     // There is no descriptor left for the next visitor: it is closed at once, rather than kept waiting.
     void turn_away() {
+        at_work.makes_room();
         spare = descriptor();
         descriptor closed_at_once(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+        bool had_none = !closed_at_once;
         closed_at_once = descriptor();
         spare = spare_descriptor();
+        if (had_none) // of something else than descriptors: don't ask again and again
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
 };
 
-reception::reception(int listener, clerk answers, const reception_limits &limits)
+reception::reception(int listener, clerk at_work, const reception_limits &limits)
     : door_(std::make_unique<open_door>()) {
     door_->listener = listener;
-    door_->answers = std::move(answers);
+    door_->at_work = std::move(at_work);
     door_->limits = limits;
     if (!door_->stop)
         throw std::system_error(errno, std::generic_category(), "no descriptor for a server");

@@ -2,8 +2,9 @@
 // Where requests come in: takes connections on a listening Unix SOCK_SEQPACKET socket, waits for the one request of
 // each, has it answered, and closes the connection. In a thread of its own, for as long as it lives.
 //
-// Nobody can keep the others waiting: a visitor that says nothing is shown out after a while, and a user that sends
-// more of them than may wait at a time gets no further in. Descriptors that run out cost the next visitor its answer.
+// Nobody can keep the others waiting: a visitor that says nothing is shown out after a while, or sooner when the place
+// is full, and a user that sends more of them than may wait at a time gets no further in. Descriptors that run out cost
+// the next visitor its answer.
 #pragma once
 
 #include <chrono>
@@ -33,11 +34,18 @@ struct reception_limits {
 
 class reception {
 public:
-    // Called one request at a time. `request` is nullptr for a message that is none; who asks has a pidfd.
-    using clerk = std::function<answer(const hf_request *request, peer &&who, descriptor &&brought)>;
+    // All are called in the reception's thread, one at a time.
+    struct clerk {
+        // `request` is nullptr for a message that is none; who asks has a pidfd.
+        std::function<answer(const hf_request *request, peer &&who, descriptor &&brought)> answers;
+        // May this one bring a descriptor? Others' are dropped by the kernel, not closed by us.
+        std::function<bool(const peer &who)> takes_descriptors_of;
+        // Descriptors have run out: close what is not needed any more.
+        std::function<void()> makes_room;
+    };
 
     // `listener` must outlive it. Throws std::system_error when there is no descriptor for it.
-    reception(int listener, clerk answers, const reception_limits &limits = {});
+    reception(int listener, clerk at_work, const reception_limits &limits = {});
     ~reception();
     reception(const reception &) = delete;
     reception &operator=(const reception &) = delete;

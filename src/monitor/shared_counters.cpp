@@ -62,19 +62,29 @@ void counters_view::add_to(lock_counters &sum) const {
     }
 }
 
-// Those that will not change any more are added up now, since a build may start more processes than there is room for
-// mappings: of processes that have ended, and of programs that a process ran before it called exec. A process has few
-// at a time, one for each library with locks; if it sends more, the oldest are taken for such.
+// A build may start more processes than there is room for mappings.
+void counters_collection::close_ended() {
+    fold([](const counted_process &each) { return each.owner.has_ended(); });
+}
+
+// A process has few at a time, one for each library with locks. If it sends more, the oldest are those of programs that
+// it ran before it called exec.
 void counters_collection::add(counters_view counters, peer owner) {
+    close_ended();
     auto of_owner = [&](const counted_process &each) { return each.owner.pid == owner.pid; };
     auto more = std::ranges::count_if(counted_, of_owner) + 1;
+    fold([&](const counted_process &each) { return of_owner(each) && more-- > views_of_a_process_max; });
+    counted_.push_back({.counters = std::move(counters), .owner = std::move(owner)});
+}
+
+// Those that will not change any more are added up, and let go.
+void counters_collection::fold(const std::function<bool(const counted_process &)> &is_final) {
     std::erase_if(counted_, [&](const counted_process &each) {
-        bool final = each.owner.has_ended() || (of_owner(each) && more-- > views_of_a_process_max);
+        bool final = is_final(each);
         if (final)
             each.counters.add_to(of_ended_processes_);
         return final;
     });
-    counted_.push_back({.counters = std::move(counters), .owner = std::move(owner)});
 }
 
 lock_counters counters_collection::sum() const {

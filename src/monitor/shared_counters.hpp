@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "monitor/peer.hpp"
@@ -38,6 +39,8 @@ private:
 class counters_collection {
 public:
     void add(counters_view counters, peer owner);
+    // Adds up those of processes that have ended, and lets go of them.
+    void close_ended();
     lock_counters sum() const;
 
 private:
@@ -45,6 +48,8 @@ private:
         counters_view counters;
         peer owner;
     };
+    void fold(const std::function<bool(const counted_process &)> &is_final);
+
     std::vector<counted_process> counted_;
     lock_counters of_ended_processes_;
 };

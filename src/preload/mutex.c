@@ -183,7 +183,8 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
     if (HF_UNLIKELY(!self || mutex->turns_owed))
         return unlock_any(posix);
     if (HF_UNLIKELY(seen != 0)) {
-        if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) != self->tid || mutex->count != 1)
+        uint32_t tid = self->tid;
+        if (seen != HF_MUTEX_RECURSIVE || !tid || hf_load_relaxed(&mutex->owner) != tid || mutex->count != 1)
             return unlock_any(posix);
         mutex->count = 0;
     }

@@ -52,12 +52,14 @@ bool hf_policy_decide(enum hf_object object) {
     for (int i = 0; i < HF_OBJECTS; i++) {
         bool passed_on = strcmp(text.value[i], HF_PASSED_TO_GLIBC) == 0;
         bool ours = !passed_on && is_laid_out_as_known((enum hf_object)i);
-        hf_store_relaxed(&hf_policies[i], ours ? HF_POLICY_OURS : HF_POLICY_GLIBCS);
+        // Release: who reads it and then mutex_lock finds that one.
+        hf_store_release(&hf_policies[i], ours ? HF_POLICY_OURS : HF_POLICY_GLIBCS);
     }
     return hf_policies[object] == HF_POLICY_OURS;
 }
 
 const char *hf_policy_mutex_lock(void) {
-    hf_policy_is_ours(HF_OBJECT_MUTEX);
+    if (hf_load_acquire(&hf_policies[HF_OBJECT_MUTEX]) == HF_POLICY_UNDECIDED)
+        hf_policy_decide(HF_OBJECT_MUTEX);
     return hf_load_relaxed(&mutex_lock);
 }

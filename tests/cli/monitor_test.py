@@ -3,8 +3,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
+import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +127,24 @@ def test_a_program_runs_on_without_it(start_service, socket):
         wait_until(lambda: status(socket)["registered_processes"] == 1)
         service.kill()
         assert program.communicate(timeout=30)[0] == "fine\n" and program.returncode == 0
+
+
+def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):
+    service = start_service("--metrics", "127.0.0.1:9464")
+    told = status(socket)
+    with urllib.request.urlopen("http://127.0.0.1:9464/metrics", timeout=10) as page:
+        text = page.read().decode()
+    for name in set(told) - {"state", "socket", "detail", "version", "uptime_s", "repairs"} | {"repairs_total"}:
+        kind = "counter" if name.endswith("_total") else "gauge"
+        assert f"# TYPE holdfast_{name} {kind}\nholdfast_{name} " in text
+    assert f'holdfast_build_info{{version="{told["version"]}"}} 1' in text
+    dashboard = json.loads((Path(__file__).parents[2] / "packaging/grafana/holdfast.json").read_text())
+    shown = set(re.findall(r"holdfast_\w+", json.dumps([panel["targets"] for panel in dashboard["panels"]])))
+    assert shown and all(f"# TYPE {name} " in text for name in shown)
+    second = start_holdfast("monitor", "--socket", str(socket) + "2", "--pins", "", "--metrics", "127.0.0.1:9464")
+    assert second.wait(timeout=10) == 125 and "127.0.0.1:9464" in second.stderr.read()
+    service.terminate()
+    assert service.wait(timeout=10) == 0
 
 
 def test_mistakes_are_one_sentence(holdfast, start_service, socket):

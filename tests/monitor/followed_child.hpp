@@ -82,6 +82,11 @@ inline void stay_on_cpu(int cpu) {
     sched_setaffinity(0, sizeof(set), &set);
 }
 
+// As a program that this user starts, not as one that has given up another's rights: the kernel hides those.
+[[nodiscard]] inline bool become(uid_t user) {
+    return setuid(user) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
 [[noreturn]] inline void busy_forever() {
     for (;;)
         hf_pause();

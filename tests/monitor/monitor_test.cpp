@@ -191,13 +191,23 @@ TEST_F(successor, OfAKilledMonitorStartsWithoutItsCount) {
 
 TEST_F(successor, OfAnotherVersionStartsAnew) {
     std::filesystem::create_directories(pins.directory);
-    int other = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hint", sizeof(std::uint32_t), 64, 1, nullptr);
-    ASSERT_EQ(bpf_obj_pin(other, (pins.directory + "/hint").c_str()), 0);
-    close(other);
-    monitor anew(pins);
-    EXPECT_EQ(anew.page().monitor_state, static_cast<std::uint32_t>(HF_MONITOR_ALIVE));
-    EXPECT_TRUE(are_there());
-    anew.unpin();
+    LIBBPF_OPTS(bpf_map_create_opts, options);
+    options.map_flags = BPF_F_MMAPABLE;
+    static hf_hint_page later;
+    later.version = HF_HINT_VERSION + 1;
+    for (std::uint32_t bytes : {64u, static_cast<std::uint32_t>(sizeof(later))}) {
+        int other = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hint", sizeof(std::uint32_t), bytes, 1, &options);
+        std::uint32_t zero = 0;
+        ASSERT_EQ(bpf_map_update_elem(other, &zero, &later, BPF_ANY), 0);
+        ASSERT_EQ(bpf_obj_pin(other, (pins.directory + "/hint").c_str()), 0);
+        close(other);
+        monitor anew(pins);
+        EXPECT_FALSE(anew.has_taken_over());
+        EXPECT_EQ(anew.page().version, static_cast<std::uint32_t>(HF_HINT_VERSION));
+        EXPECT_EQ(anew.page().monitor_state, static_cast<std::uint32_t>(HF_MONITOR_ALIVE));
+        EXPECT_TRUE(are_there());
+        anew.unpin();
+    }
 }
 
 TEST_F(successor, WithoutABpfFileSystemThereAreNoPins) {

@@ -90,20 +90,49 @@ protected:
 };
 
 TEST_F(service, CountsProcessesOfAUserUpToTheLimit) {
-    auto registers_as_nobody = [this] { return setuid(nobody) == 0 && ask_to_register() == HF_REPLY_DONE; };
+    auto registers_as_nobody = [this] { return become(nobody) && ask_to_register() == HF_REPLY_DONE; };
     {
         crowd users;
         for (std::size_t i = 0; i < processes_max; i++)
             users.add(registers_as_nobody);
-        EXPECT_EQ(serving.status().registered_processes, processes_max);
-        users.add([this] { return setuid(nobody) == 0 && ask_to_register() == HF_REPLY_OVER_LIMIT; });
-        users.add([this] { return setuid(nobody - 1) == 0 && ask_to_register() == HF_REPLY_DONE; });
+        EXPECT_EQ(watcher->followed_processes(), processes_max);
+        users.add([this] { return become(nobody) && ask_to_register() == HF_REPLY_OVER_LIMIT; });
+        users.add([this] { return become(nobody - 1) && ask_to_register() == HF_REPLY_DONE; });
         users.add([this] { return ask_to_register() == HF_REPLY_DONE; });
         EXPECT_EQ(serving.status().refusals_total, 1u);
     }
     crowd later;
     later.add(registers_as_nobody);
-    EXPECT_EQ(serving.status().registered_processes, 1u) << "the others have ended";
+    EXPECT_EQ(watcher->followed_processes(), 1u) << "the others have ended";
+}
+
+// It connects as nobody, and is a program with other rights when it asks to be followed: somebody else may have said
+// where its records are.
+TEST_F(service, DoesNotFollowAProcessThatHasGainedRights) {
+    crowd users;
+    users.add([this] {
+        if (!become(nobody))
+            return false;
+        int connection = hf_connect(serving.socket_name().c_str(), 5000);
+        prctl(PR_SET_DUMPABLE, 0); // as exec of a set-user-ID program does
+        return reply_on(connection) == HF_REPLY_FAILED;
+    });
+    EXPECT_EQ(watcher->followed_processes(), 0u);
+}
+
+TEST_F(service, CollectsNobodysCounters) {
+    setenv(HF_STATS_VARIABLE, serving.socket_name().c_str(), 1);
+    setenv(HF_SOCKET_VARIABLE, "", 1);
+    crowd users;
+    users.add([] {
+        hf_register();
+        hf_count(hf_self(), acquisitions);
+        return true;
+    });
+    unsetenv(HF_STATS_VARIABLE);
+    unsetenv(HF_SOCKET_VARIABLE);
+    EXPECT_EQ(serving.status().refusals_total, 1u);
+    EXPECT_EQ(serving.counters().acquisitions, 0u);
 }
 
 TEST_F(service, ForkedChildrenAreFollowedToo) {
@@ -119,7 +148,7 @@ TEST_F(service, ForkedChildrenAreFollowedToo) {
         }
         return child > 0;
     });
-    EXPECT_EQ(serving.status().registered_processes, 2u);
+    EXPECT_EQ(watcher->followed_processes(), 2u);
 }
 
 TEST_F(service, TenThousandConnections) {
@@ -133,7 +162,7 @@ TEST_F(service, SilentVisitorsKeepNobodyElseWaiting) {
     crowd users;
     std::vector<int> silent;
     users.add([&] {
-        if (setuid(nobody) != 0)
+        if (!become(nobody))
             return false;
         for (int i = 0; i < 500; i++)
             silent.push_back(hf_connect(serving.socket_name().c_str(), 5000));
@@ -149,11 +178,11 @@ TEST_F(service, SilentVisitorsKeepNobodyElseWaiting) {
         return told >= 300;
     });
     auto began = std::chrono::steady_clock::now();
-    users.add([this] { return setuid(nobody - 1) == 0 && ask_to_register() == HF_REPLY_DONE; });
+    users.add([this] { return become(nobody - 1) && ask_to_register() == HF_REPLY_DONE; });
     EXPECT_TRUE(answers_in_time());
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900)) << "the silent ones' patience";
     sleep(2);
-    users.add([this] { return setuid(nobody) == 0 && ask_to_register() == HF_REPLY_DONE; });
+    users.add([this] { return become(nobody) && ask_to_register() == HF_REPLY_DONE; });
 }
 
 TEST_F(service, SurvivesTheEndOfItsDescriptors) {
@@ -198,7 +227,7 @@ TEST_F(service, IsReportedAsWhatItIs) {
         monitor_server for_root(watcher.get(), listening_socket(gone, gid_t{0}), everybody_up_to(1));
         EXPECT_EQ(ask_service(gone).is, running);
         crowd users;
-        users.add([&] { return setgid(nobody) == 0 && setuid(nobody) == 0 && ask_service(gone).is == forbidden; });
+        users.add([&] { return setgid(nobody) == 0 && become(nobody) && ask_service(gone).is == forbidden; });
     }
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/monitor_figures.hpp"
+
+namespace holdfast::cli {
+
+std::span<const monitor_figure> monitor_figures() {
+    using status = hf_monitor_status;
+    static constexpr monitor_figure figures[] = {
+        {"preempted_critical_sections", "holdfast_preempted_critical_sections", "critical sections preempted now",
+         &status::preempted_critical_sections},
+        {"preemptions_total", "holdfast_preemptions_total", "critical sections preempted", &status::preemptions_total},
+        {"sleeps_total", "holdfast_sleeps_total", "critical sections that slept", &status::sleeps_total},
+        {"uncounted_total", "holdfast_uncounted_total", "not counted, for want of memory", &status::uncounted_total},
+        {"unseen_switches_total", "holdfast_unseen_switches_total", "switches hidden by the kernel",
+         &status::unseen_switches_total},
+        {"audits_total", "holdfast_audits_total", "audits of the count", &status::audits_total},
+        {"repairs", "holdfast_repairs_total", "repairs of the count", &status::repairs_total},
+        {"registered_processes", "holdfast_registered_processes", "registered processes",
+         &status::registered_processes},
+        {"registrations_total", "holdfast_registrations_total", "registrations", &status::registrations_total},
+        {"refusals_total", "holdfast_refusals_total", "requests refused", &status::refusals_total},
+    };
+    return figures;
+}
+
+} // namespace holdfast::cli
