@@ -82,9 +82,12 @@ def test_programs_need_no_rights(installed_for_all, start_service, socket):
     assert status(socket, *without_rights())["registrations_total"] == 1
 
 
-def test_needs_two_capabilities_and_no_more(start_service, socket):
+def test_needs_two_capabilities_and_no_more(installed_for_all, start_service, socket):
     start_service(as_what=["setpriv", "--bounding-set=-all,+bpf,+perfmon"])
-    assert status(socket)["state"] == "running"
+    command = without_rights(installed_for_all, "run", "--", "true")
+    subprocess.run(command, env=environment(socket), check=True)
+    told = status(socket)
+    assert told["state"] == "running" and told["registrations_total"] == 1 and told["refusals_total"] == 0
 
 
 def test_serves_a_group_alone(start_service, socket):
