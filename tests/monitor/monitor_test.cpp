@@ -165,6 +165,7 @@ TEST_F(successor, OfAKilledMonitorStartsWithoutItsCount) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         monitor doomed(pins);
         followed_child holder(doomed, [] {
+            close_range(3, ~0u, 0); // it may outlive the monitor, whose pins are locked by a descriptor
             hf_critical_enter(hf_self());
             for (;;)
                 pause();
