@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <pthread.h>
 
-int pthread_mutex_lock(pthread_mutex_t *mutex) {
-    int (*real)(pthread_mutex_t *);
-    *(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_lock");
-    int told = real(mutex);
+int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex, const struct timespec *restrict at) {
+    int (*real)(pthread_mutex_t *, const struct timespec *);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_timedlock");
+    int told = real(mutex, at);
     return told == EOWNERDEAD ? pthread_mutex_consistent(mutex) : told;
 }
