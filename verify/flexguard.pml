@@ -164,6 +164,7 @@ polling:
                    acquired = true
                }; goto leaving
             :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto polling
+            :: true -> goto polling // hf_pace_takes: it leaves the word to who comes back for it
             fi
         :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto polling
         fi

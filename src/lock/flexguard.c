@@ -16,11 +16,15 @@
 //                       +----------------------------------------------+
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h. Model: verify/flexguard.pml.
+// A head that finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h).
+//
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1 in flexguard_pace.h.
+// Model: verify/flexguard.pml.
 #include <errno.h>
 
 #include "holdfast/flexguard.h"
 
+#include "base/clock.h"
 #include "hint/hint.h"
 #include "lock/flexguard_lock.h"
 #include "park/deadline.h"
@@ -39,26 +43,40 @@ static void pause_for(int pauses) {
         hf_pause();
 }
 
+// One look of the head at the word. True with the lock held and the caller critical.
+static bool head_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
+                       struct hf_thread_record *self, enum hf_word_state held) {
+    if (hf_load_relaxed(word) != HF_WORD_FREE || !hf_pace_takes(pace, hf_load_relaxed(releases), hf_monotonic_ns()))
+        return false;
+    // Critical by its place in the queue already; by its depth before the head is given away.
+    hf_critical_enter(self);
+    if (hf_word_trylock(word, held))
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
 // Polls in the queue. True with the lock held and the caller critical; false when it is time to sleep.
-static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self, enum hf_word_state held) {
-    bool acquired = false;
+static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                          struct hf_thread_record *self, enum hf_word_state held) {
+    bool acquired = false, head = false;
+    struct hf_pace pace = {0};
     int pauses = 1;
     hf_queue_enter(tail, self);
     for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += pauses) {
-        bool head = hf_queue_is_head(self);
-        if (head && hf_load_relaxed(word) == HF_WORD_FREE) {
-            // Critical by its place in the queue already; by its depth before the head is given away below.
-            hf_critical_enter(self);
-            acquired = hf_word_trylock(word, held);
+        if (head) {
+            acquired = head_takes(word, releases, &pace, self, held);
             if (acquired)
                 break;
-            hf_critical_leave(self);
+            if (pauses < HF_HEAD_PAUSES)
+                pauses *= 2;
+        } else if (hf_queue_is_head(self)) {
+            head = true;
+            pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
         }
         if (polls % HF_FRESHNESS_POLLS < pauses && !hf_hint_is_fresh())
             break;
         pause_for(pauses);
-        if (head && pauses < HF_HEAD_PAUSES)
-            pauses *= 2;
     }
     hf_queue_leave(tail, self);
     return acquired;
@@ -73,13 +91,13 @@ static bool acquire_or_announce_sleep(uint32_t *word, struct hf_thread_record *s
     return false;
 }
 
-int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self,
-                      const struct hf_deadline *deadline) {
+int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                      struct hf_thread_record *self, const struct hf_deadline *deadline) {
     enum hf_word_state held = HF_WORD_HELD;
     hf_count(self, contended);
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
-            if (spin_in_queue(word, tail, self, held)) {
+            if (spin_in_queue(word, tail, releases, self, held)) {
                 hf_count(self, spun);
                 break;
             }
@@ -98,7 +116,7 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, struct hf_thread_reco
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {
-    hf_flexguard_acquire(&lock->word, &lock->queue_tail, hf_self(), NULL);
+    hf_flexguard_acquire(&lock->word, &lock->queue_tail, &lock->releases, hf_self(), NULL);
 }
 
 bool hf_flexguard_trylock(hf_flexguard_t *lock) {
@@ -112,9 +130,9 @@ int hf_flexguard_clocklock(hf_flexguard_t *lock, clockid_t clock, const struct t
     struct hf_deadline deadline = {.clock = clock, .at = *at};
     if (!hf_deadline_is_valid(&deadline))
         return EINVAL;
-    return hf_flexguard_wait(&lock->word, &lock->queue_tail, self, &deadline);
+    return hf_flexguard_wait(&lock->word, &lock->queue_tail, &lock->releases, self, &deadline);
 }
 
 void hf_flexguard_unlock(hf_flexguard_t *lock) {
-    hf_flexguard_release(&lock->word, hf_self());
+    hf_flexguard_release(&lock->word, &lock->releases, hf_self());
 }

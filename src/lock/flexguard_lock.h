@@ -4,6 +4,7 @@
 #ifndef HF_LOCK_FLEXGUARD_LOCK_H
 #define HF_LOCK_FLEXGUARD_LOCK_H
 
+#include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
 #include "park/word_lock.h"
 
@@ -13,8 +14,9 @@ extern "C" {
 
 // Waits for the lock. Called after the word was found taken, with the caller not critical. Returns 0 with the lock held
 // and the caller critical, or ETIMEDOUT at the deadline (NULL: none).
-int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self,
-                      const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
+int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                      struct hf_thread_record *self, const struct hf_deadline *deadline)
+    __attribute__((cold, visibility("hidden")));
 
 static inline bool hf_flexguard_try_acquire(uint32_t *word, struct hf_thread_record *self) {
     hf_critical_enter(self);
@@ -26,22 +28,24 @@ static inline bool hf_flexguard_try_acquire(uint32_t *word, struct hf_thread_rec
     return false;
 }
 
-static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, struct hf_thread_record *self,
-                                       const struct hf_deadline *deadline) {
+static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                                       struct hf_thread_record *self, const struct hf_deadline *deadline) {
     if (HF_LIKELY(hf_flexguard_try_acquire(word, self)))
         return 0;
-    return hf_flexguard_wait(word, tail, self, deadline);
+    return hf_flexguard_wait(word, tail, releases, self, deadline);
 }
 
 // Gives the lock back and says whether the caller must wake a sleeper now (hf_word_wake).
-static inline bool hf_flexguard_give(uint32_t *word, struct hf_thread_record *self) {
+static inline bool hf_flexguard_give(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
+    // While the word is ours (I4), hence no atomic addition.
+    hf_store_relaxed(releases, (hf_release_count)(*releases + 1));
     bool wake = hf_word_release(word);
     hf_critical_leave(self);
     return wake;
 }
 
-static inline void hf_flexguard_release(uint32_t *word, struct hf_thread_record *self) {
-    if (HF_UNLIKELY(hf_flexguard_give(word, self)))
+static inline void hf_flexguard_release(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
+    if (HF_UNLIKELY(hf_flexguard_give(word, releases, self)))
         hf_word_wake(word);
 }
 

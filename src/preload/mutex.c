@@ -43,7 +43,7 @@ static inline int become_first_owner_of_typed(struct hf_mutex *mutex, struct hf_
 
 static inline int acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
-        return hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, self, deadline);
+        return hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, &mutex->releases, self, deadline);
     return hf_chosen_acquire(mutex, self, deadline);
 }
 
@@ -67,7 +67,7 @@ static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self
     hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
     if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
-        hf_flexguard_release(&mutex->word, self);
+        hf_flexguard_release(&mutex->word, &mutex->releases, self);
     else
         hf_chosen_release(mutex);
     if (HF_UNLIKELY(turns))
@@ -105,7 +105,7 @@ static __attribute__((noinline)) int lock_any(pthread_mutex_t *posix) {
 }
 
 static __attribute__((noinline)) int wait_for_normal(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, self, NULL);
+    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, &mutex->releases, self, NULL);
     become_owner(mutex, hf_tid(self));
     return 0;
 }
@@ -189,7 +189,7 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
         mutex->count = 0;
     }
     stop_being_owner(mutex);
-    return HF_UNLIKELY(hf_flexguard_give(&mutex->word, self)) ? wake(&mutex->word) : 0;
+    return HF_UNLIKELY(hf_flexguard_give(&mutex->word, &mutex->releases, self)) ? wake(&mutex->word) : 0;
 }
 
 HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, "GLIBC_2.2.5");

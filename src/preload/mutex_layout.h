@@ -7,7 +7,7 @@
 //      8..11   __owner              the owner's tid, as glibc
 //     12..15   __nusers             1 while locked, as glibc (pthread_mutex_destroy looks at it)
 //     16..19   __kind               type and attributes, as glibc
-//     20..21   __spins              untouched
+//     20..21   __spins              releases (flexguard_pace.h); glibc only guesses from it how long to spin
 //     22..23   __elision            owner_has_gate (lock_choice.h)
 //     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c), or the gate; glibc uses
 //                                   it for robust mutexes only
@@ -24,6 +24,7 @@
 
 #include "base/cpu.h"
 #include "lock/condition.h"
+#include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
 
 enum { HF_GATE_BYTES = 16 };
@@ -34,7 +35,7 @@ struct hf_mutex {
     uint32_t owner;
     uint32_t nusers;
     int32_t kind;
-    int16_t spins;
+    hf_release_count releases;
     int16_t owner_has_gate;
     union {
         struct {
@@ -52,6 +53,7 @@ HF_SAME_PLACE(count, __count);
 HF_SAME_PLACE(owner, __owner);
 HF_SAME_PLACE(nusers, __nusers);
 HF_SAME_PLACE(kind, __kind);
+HF_SAME_PLACE(releases, __spins);
 HF_SAME_PLACE(owner_has_gate, __elision);
 HF_SAME_PLACE(queue_tail, __list);
 _Static_assert(sizeof(struct hf_mutex) <= sizeof(pthread_mutex_t), "nothing behind glibc's mutex");

@@ -188,15 +188,16 @@ TEST_P(flexguard_word, IsSharedWithPlainFutexUsers) {
     std::atomic<unsigned long> entered = 0;
     uint32_t word = HF_WORD_FREE;
     hf_queue_tail tail = nullptr;
+    hf_release_count releases = 0;
     run_team([&](int member) {
         if (member % 2) {
             hf_word_lock_blocking(&word, nullptr);
             touch();
             hf_word_unlock(&word);
         } else {
-            hf_flexguard_acquire(&word, &tail, hf_self(), nullptr);
+            hf_flexguard_acquire(&word, &tail, &releases, hf_self(), nullptr);
             touch();
-            hf_flexguard_release(&word, hf_self());
+            hf_flexguard_release(&word, &releases, hf_self());
         }
         entered++;
     });
@@ -211,15 +212,16 @@ TEST_P(flexguard_word, OneRecordServesManyLocks) {
     struct alignas(64) slot {
         uint32_t word = HF_WORD_FREE;
         hf_queue_tail tail = nullptr;
+        hf_release_count releases = 0;
         unsigned long value = 0;
     } slots[3];
     std::atomic<unsigned long> entered = 0;
     run_team([&](int) {
         static thread_local unsigned turn = 0;
         slot &mine = slots[turn++ % 3];
-        hf_flexguard_acquire(&mine.word, &mine.tail, hf_self(), nullptr);
+        hf_flexguard_acquire(&mine.word, &mine.tail, &mine.releases, hf_self(), nullptr);
         mine.value++;
-        hf_flexguard_release(&mine.word, hf_self());
+        hf_flexguard_release(&mine.word, &mine.releases, hf_self());
         entered++;
     });
     EXPECT_EQ(slots[0].value + slots[1].value + slots[2].value, entered);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// When the head of the queue takes a free word, and when it leaves it to an owner that keeps coming back for it.
+//
+// A word that is FREE at a look is no news by itself: an owner that takes it again and again leaves it free for some
+// nanoseconds each time. If the head takes it there, the lock and what it protects move to another CPU at each release,
+// which costs more than the critical section. So the owner counts its releases beside the word, and the head compares
+// that count between two looks:
+//
+//                  no release since the last look: nobody comes back for it
+//      +-------+ -----------------------------------------------------------> +------+
+//      | LEAVE |                                                              | TAKE |
+//      +-------+ -----------------------------------------------------------> +------+
+//       |     ^    the slice is over: whoever comes back has had its turn
+//       +-----+
+//       released since the last look, within the slice
+//
+// P1  Bounded. A head leaves a free word for HF_PACE_SLICE_NS at most, from its first look on, and never twice without
+//     a release in between.
+// Advice only, as the queue is: it says when to try the word, never who owns it (I1, I2).
+#ifndef HF_LOCK_FLEXGUARD_PACE_H
+#define HF_LOCK_FLEXGUARD_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Releases of a lock, counted by its owners, modulo 65536. Who reaches the word by another way (glibc's functions)
+// counts nothing: then the head takes the word when it sees it free twice.
+typedef uint16_t hf_release_count;
+
+// Long enough that moving the lock to another CPU, about a microsecond, does not matter; short enough that nobody
+// notices the wait. docs/flexguard.md, "Batches".
+enum { HF_PACE_SLICE_NS = 100 * 1000 };
+
+struct hf_pace {
+    uint64_t slice_end_ns;
+    hf_release_count seen;
+};
+
+// The first look of a head, at the time `now_ns` (CLOCK_MONOTONIC).
+static inline struct hf_pace hf_pace_begin(hf_release_count releases, uint64_t now_ns) {
+    return (struct hf_pace){.slice_end_ns = now_ns + HF_PACE_SLICE_NS, .seen = releases};
+}
+
+static inline bool hf_pace_slice_is_over(const struct hf_pace *pace, uint64_t now_ns) {
+    return now_ns >= pace->slice_end_ns;
+}
+
+// A later look that found the word FREE: whether to take it.
+static inline bool hf_pace_takes(struct hf_pace *pace, hf_release_count releases, uint64_t now_ns) {
+    bool returns = releases != pace->seen;
+    pace->seen = releases;
+    return !returns || hf_pace_slice_is_over(pace, now_ns);
+}
+
+#endif

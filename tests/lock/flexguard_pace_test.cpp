@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// When the head takes a free word (P1), on a clock and a count that the test sets.
+//
+// Shown able to fail, each by the test named: `returns` always false (LeavesItToWhoComesBack); the slice never over
+// (ASliceEnds); `seen` not renewed (TakesWhatNobodyComesBackFor); compared with < in place of != (ACountMayWrap).
+#include <gtest/gtest.h>
+
+#include "holdfast/flexguard.h"
+#include "lock/flexguard_pace.h"
+#include "thread/thread_record.h"
+
+namespace {
+
+constexpr uint64_t begin_ns = 1'000'000'000;
+
+TEST(flexguard_pace, TakesWhatNobodyComesBackFor) {
+    hf_pace pace = hf_pace_begin(7, begin_ns);
+    EXPECT_TRUE(hf_pace_takes(&pace, 7, begin_ns + 1)) << "free since the first look";
+    pace = hf_pace_begin(7, begin_ns);
+    EXPECT_FALSE(hf_pace_takes(&pace, 8, begin_ns + 1)) << "just released: its owner may come back";
+    EXPECT_TRUE(hf_pace_takes(&pace, 8, begin_ns + 2)) << "it has not";
+}
+
+TEST(flexguard_pace, LeavesItToWhoComesBack) {
+    hf_pace pace = hf_pace_begin(0, begin_ns);
+    for (hf_release_count releases = 1; releases < 100; releases++)
+        EXPECT_FALSE(hf_pace_takes(&pace, releases, begin_ns + releases));
+}
+
+TEST(flexguard_pace, ASliceEnds) {
+    hf_pace pace = hf_pace_begin(0, begin_ns);
+    EXPECT_FALSE(hf_pace_takes(&pace, 1, begin_ns + HF_PACE_SLICE_NS - 1));
+    EXPECT_TRUE(hf_pace_takes(&pace, 2, begin_ns + HF_PACE_SLICE_NS)) << "P1";
+    EXPECT_TRUE(hf_pace_takes(&pace, 3, begin_ns + 2 * HF_PACE_SLICE_NS)) << "and stays over";
+}
+
+TEST(flexguard_pace, ACountMayWrap) {
+    hf_pace pace = hf_pace_begin(UINT16_MAX, begin_ns);
+    EXPECT_FALSE(hf_pace_takes(&pace, 0, begin_ns + 1));
+    EXPECT_TRUE(hf_pace_takes(&pace, 0, begin_ns + 2));
+}
+
+// Shown able to fail: without the count in hf_flexguard_give.
+TEST(flexguard_pace, EachReleaseIsCounted) {
+    hf_flexguard_t lock = HF_FLEXGUARD_INIT;
+    for (int use = 0; use < 5; use++) {
+        hf_flexguard_lock(&lock);
+        hf_flexguard_unlock(&lock);
+    }
+    EXPECT_EQ(lock.releases, 5);
+}
+
+} // namespace
