@@ -4,10 +4,13 @@
 #include <fmt/core.h>
 #include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/exit_status.hpp"
 #include "cli/monitor_figures.hpp"
+#include "monitor/cpu_set.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -25,6 +28,37 @@ prometheus::MetricFamily family_of(const char *name, const char *help, double va
     return family;
 }
 
+// For each scope that there is something to tell of.
+template <typename Value>
+void add_by_scope(prometheus::MetricFamily &family, const hf_monitor_status &status, const Value &value_of) {
+    prometheus::ClientMetric unlabelled = std::exchange(family.metric, {}).front();
+    for (std::size_t number = 0; number < HF_HINT_SCOPES; number++) {
+        if (!is_worth_telling(status.scope[number], number))
+            continue;
+        prometheus::ClientMetric metric = unlabelled;
+        metric.label.push_back({.name = "scope", .value = std::to_string(number)});
+        value_of(metric, status.scope[number]);
+        family.metric.push_back(metric);
+    }
+}
+
+prometheus::MetricFamily family_by_scope(const scope_figure &figure, const hf_monitor_status &status) {
+    prometheus::MetricFamily family = family_of(figure.metric, figure.title, 0);
+    add_by_scope(family, status, [&](prometheus::ClientMetric &metric, const hf_scope_status &scope) {
+        metric.counter.value = metric.gauge.value = static_cast<double>(scope.*figure.value);
+    });
+    return family;
+}
+
+prometheus::MetricFamily scopes_cpus(const hf_monitor_status &status) {
+    prometheus::MetricFamily family =
+        family_of("holdfast_scope_info", "the CPUs of a scope's processes, as a label", 1);
+    add_by_scope(family, status, [](prometheus::ClientMetric &metric, const hf_scope_status &scope) {
+        metric.label.push_back({.name = "cpus", .value = to_list(cpus_of_words(scope.cpus))});
+    });
+    return family;
+}
+
 class figures : public prometheus::Collectable {
 public:
     explicit figures(std::function<hf_monitor_status()> ask) : ask_(std::move(ask)) {}
@@ -39,6 +73,9 @@ public:
         prometheus::MetricFamily build = family_of("holdfast_build_info", "the version of Holdfast, as a label", 1);
         build.metric.front().label.push_back({.name = "version", .value = status.holdfast_version});
         all.push_back(build);
+        for (const scope_figure &each : scope_figures())
+            all.push_back(family_by_scope(each, status));
+        all.push_back(scopes_cpus(status));
         return all;
     }
 

@@ -34,7 +34,14 @@ struct monitor_options {
     std::string pins = "/sys/fs/bpf/holdfast";
     std::string metrics; // empty: none
     std::size_t processes_of_a_user_max = 4096;
+    std::string scopes = "cpus";
 };
+
+scoping scoping_of(const monitor_options &options) {
+    if (options.scopes == "users")
+        return scoping::users;
+    return options.scopes == "cpus" ? scoping::cpus : scoping::machine;
+}
 
 std::optional<gid_t> group_of(const monitor_options &options) {
     if (options.group.empty())
@@ -101,14 +108,17 @@ int serve(const monitor_options &options) {
     std::unique_ptr<monitor> kernel_monitor = load_monitor(options);
     try {
         monitor_server server(kernel_monitor.get(), listening_socket(options.socket, group),
-                              everybody_up_to(options.processes_of_a_user_max));
+                              everybody_up_to(options.processes_of_a_user_max), scoping_of(options));
+        server.reconsider_scopes(); // of programs of the service before
         std::optional<metrics_endpoint> metrics;
         if (!options.metrics.empty())
             metrics.emplace(options.metrics, [&server] { return server.status(); });
         say_ready(options, *kernel_monitor);
         for (pollfd ended = {.fd = stop.fd(), .events = POLLIN, .revents = 0}; !stop.requested();) {
-            if (poll(&ended, 1, audit_every_ms) == 0)
+            if (poll(&ended, 1, audit_every_ms) == 0) {
                 audit(*kernel_monitor);
+                server.reconsider_scopes();
+            }
         }
         sd_notify(0, "STOPPING=1");
     } catch (const std::system_error &error) {
@@ -137,6 +147,12 @@ void add_monitor(CLI::App &app, action &chosen) {
                      "Directory in a BPF file system for what a restarted service goes on with; '' for none")
         ->type_name("DIR")
         ->capture_default_str();
+    verb->add_option("--scopes", options->scopes,
+                     "Who listens to whom: everybody to all (machine), to those that may run on the same CPUs (cpus), "
+                     "or, of these, to the same user's (users)")
+        ->type_name("WHOM")
+        ->check(CLI::IsMember({"machine", "cpus", "users"}))
+        ->capture_default_str();
     verb->add_option("--metrics", options->metrics, "Serve figures for Prometheus there, over HTTP, at /metrics")
         ->type_name("HOST:PORT");
     verb->footer("Runs in the foreground until SIGTERM or Ctrl-C. Needs root, or CAP_BPF and CAP_PERFMON.\n"
@@ -144,6 +160,7 @@ void add_monitor(CLI::App &app, action &chosen) {
                  "Examples:\n"
                  "  sudo holdfast monitor\n"
                  "  sudo holdfast monitor --metrics 127.0.0.1:9464\n"
+                 "  sudo holdfast monitor --scopes users     (users that do not trust each other)\n"
                  "  sudo systemctl enable --now holdfast-monitor     (from the Debian package)\n"
                  "  holdfast monitor status --json | jq .preemptions_total");
     add_monitor_status(*verb, chosen);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/monitor_figures.hpp"
 
+#include <algorithm>
+
 namespace holdfast::cli {
 
 std::span<const monitor_figure> monitor_figures() {
@@ -21,6 +23,26 @@ std::span<const monitor_figure> monitor_figures() {
         {"refusals_total", "holdfast_refusals_total", "requests refused", &status::refusals_total},
     };
     return figures;
+}
+
+std::span<const scope_figure> scope_figures() {
+    using status = hf_scope_status;
+    static constexpr scope_figure figures[] = {
+        {"registered_processes", "holdfast_scope_registered_processes", "registered processes that ask this count",
+         &status::registered_processes},
+        {"preempted_critical_sections", "holdfast_scope_preempted_critical_sections",
+         "critical sections preempted now, by scope", &status::preempted_critical_sections},
+        {"preemptions_total", "holdfast_scope_preemptions_total", "critical sections preempted, by scope",
+         &status::preemptions_total},
+        {"sleeps_total", "holdfast_scope_sleeps_total", "critical sections that slept, by scope",
+         &status::sleeps_total},
+    };
+    return figures;
+}
+
+bool is_worth_telling(const hf_scope_status &scope, std::size_t number) {
+    return number == HF_SCOPE_MACHINE ||
+           std::ranges::any_of(scope_figures(), [&](const scope_figure &each) { return scope.*each.value != 0; });
 }
 
 } // namespace holdfast::cli

@@ -5,10 +5,12 @@
 #include <fmt/core.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "cli/exit_status.hpp"
 #include "cli/monitor_figures.hpp"
 #include "cli/quantity.hpp"
+#include "monitor/cpu_set.hpp"
 #include "monitor/service_report.hpp"
 
 namespace holdfast::cli {
@@ -23,11 +25,41 @@ double uptime_s(const service_report &report) {
     return static_cast<double>(report.status.uptime_ns) / 1e9;
 }
 
+std::string cpus_of(const hf_scope_status &scope) {
+    return to_list(cpus_of_words(scope.cpus));
+}
+
+void print_scopes(const hf_monitor_status &status) {
+    fmt::print("  {:<8}{:>10}{:>15}{:>14}{:>10}  {}\n", "scope", "processes", "preempted now", "preemptions", "sleeps",
+               "CPUs of its processes");
+    for (std::size_t number = 0; number < HF_HINT_SCOPES; number++) {
+        const hf_scope_status &each = status.scope[number];
+        if (is_worth_telling(each, number))
+            fmt::print("  {:<8}{:>10}{:>15}{:>14}{:>10}  {}\n",
+                       number == HF_SCOPE_MACHINE ? "machine" : std::to_string(number), each.registered_processes,
+                       each.preempted_critical_sections, each.preemptions_total, each.sleeps_total, cpus_of(each));
+    }
+}
+
+nlohmann::ordered_json scopes_of(const hf_monitor_status &status) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (std::size_t number = 0; number < HF_HINT_SCOPES; number++) {
+        if (!is_worth_telling(status.scope[number], number))
+            continue;
+        nlohmann::ordered_json one{{"scope", number}, {"cpus", cpus_of(status.scope[number])}};
+        for (const scope_figure &each : scope_figures())
+            one[each.name] = status.scope[number].*each.value;
+        all.push_back(one);
+    }
+    return all;
+}
+
 void print(const service_report &report) {
     fmt::print("holdfast {}: {}\n", report.status.holdfast_version, report.sentence);
     fmt::print("  {:<34}{:>14}\n", "running for", format_minutes(uptime_s(report)));
     for (const monitor_figure &each : monitor_figures())
         fmt::print("  {:<34}{:>14}\n", each.title, report.status.*each.value);
+    print_scopes(report.status);
 }
 
 void print_json(const service_report &report, const std::string &socket) {
@@ -40,6 +72,7 @@ void print_json(const service_report &report, const std::string &socket) {
         out["uptime_s"] = uptime_s(report);
         for (const monitor_figure &each : monitor_figures())
             out[each.name] = report.status.*each.value;
+        out["scopes"] = scopes_of(report.status);
     }
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

@@ -14,10 +14,12 @@
 static const struct hf_hint_page nobody = {
     .version = HF_HINT_VERSION,
     .monitor_state = HF_MONITOR_ABSENT,
-    .preempted_critical_sections = 1,
+    // All groups of a zeroed page read the first scope.
+    .scope[HF_SCOPE_MACHINE].preempted_critical_sections = 1,
 };
 
 const struct hf_hint_page *hf_hint __attribute__((visibility("hidden"))) = &nobody;
+uint32_t hf_own_group __attribute__((visibility("hidden"))) = HF_GROUP_OF_ALL;
 
 // glibc registers an rseq area for every thread since 2.35; the symbols are weak for older ones.
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -65,16 +67,17 @@ void hf_hint_look_again(void) {
     hf_hint_listen_to(page);
 }
 
-bool hf_hint_listen(int page_fd) {
+bool hf_hint_listen(int page_fd, uint32_t group) {
     void *mapped = mmap(NULL, sizeof(struct hf_hint_page), PROT_READ, MAP_SHARED, page_fd, 0);
     if (mapped == MAP_FAILED)
         return false;
     const struct hf_hint_page *page = mapped;
-    if (page->version != HF_HINT_VERSION) {
+    if (page->version != HF_HINT_VERSION || group >= HF_HINT_GROUPS) {
         munmap(mapped, sizeof(struct hf_hint_page));
         errno = EPROTO;
         return false;
     }
+    hf_store_relaxed(&hf_own_group, group); // before any other thread is there (hf_register)
     hf_hint_listen_to(page);
     return true;
 }

@@ -18,6 +18,9 @@ extern "C" {
 // is preempted, for ever: so waiters block, as with any lock, and no caller has to ask whether there is a monitor.
 extern const struct hf_hint_page *hf_hint __attribute__((visibility("hidden")));
 
+// The group that this process belongs to on that page.
+extern uint32_t hf_own_group __attribute__((visibility("hidden")));
+
 // The CPU that the caller runs on, from the thread's rseq area or, without one, from the kernel.
 unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
 
@@ -25,7 +28,10 @@ unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
 // while nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
 static inline bool hf_spinning_pays(void) {
     const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
-    if (hf_load_relaxed(&page->preempted_critical_sections) != 0)
+    // Both loads at each question: the group may be moved to another scope at any time (S1). One answer may be as old as
+    // the time between the two.
+    uint32_t scope = hf_load_relaxed(&page->group[hf_load_relaxed(&hf_own_group)].reads) % HF_HINT_SCOPES;
+    if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0)
         return false;
     unsigned cpu = hf_current_cpu();
     return cpu < HF_HINT_CPUS && hf_load_relaxed(&page->cpu[cpu].runnable) <= 1;
@@ -39,9 +45,9 @@ bool hf_hint_is_fresh(void);
 // unless there is such a page.
 void hf_hint_look_again(void);
 
-// Starts listening to the page behind the descriptor (not closed here). False with errno when it can't be mapped or is
-// of another version.
-bool hf_hint_listen(int page_fd);
+// Starts listening to the page behind the descriptor (not closed here), as one of that group. False with errno when it
+// can't be mapped, is of another version, or has no such group.
+bool hf_hint_listen(int page_fd, uint32_t group);
 
 // Starts listening to this page, which must stay mapped for good. NULL: to nobody. For tests, and for hf_hint_listen.
 void hf_hint_listen_to(const struct hf_hint_page *page);

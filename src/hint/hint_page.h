@@ -28,8 +28,10 @@ struct hf_critical_words {
     uint32_t queue_state;
 };
 
-#define HF_HINT_VERSION 1
+#define HF_HINT_VERSION 2
 #define HF_HINT_CPUS 1024
+#define HF_HINT_SCOPES 64  // a power of two
+#define HF_HINT_GROUPS 256 // a power of two
 
 enum hf_monitor_state {
     HF_MONITOR_ABSENT = 0,
@@ -41,11 +43,39 @@ enum hf_monitor_state {
 #define HF_HEARTBEAT_NS 50000000ull
 #define HF_HEARTBEAT_STALE_NS 1000000000ull
 
+// A count of critical threads that are not running at this moment: of all of them in the first scope, and in another of
+// those that can get into each other's way (monitor/scopes.hpp).
+enum { HF_SCOPE_MACHINE = 0 };
+
+// A line for each scope, so that scopes do not take it from each other.
+struct hf_hint_scope {
+    uint64_t preempted_critical_sections; // the hint
+
+    // Totals since the monitor started.
+    uint64_t preemptions_total; // critical threads switched out while they could have gone on
+    uint64_t sleeps_total;      // critical threads switched out because they chose to sleep
+    uint64_t reserved[5];
+};
+
+// Processes that are moved between scopes together. A process is told its group when it registers, and stays in it; so
+// do the children that it forks. The first group's scope is HF_SCOPE_MACHINE for ever.
+//
+// S1  What a group reads, all its threads' marks are in: reads is HF_SCOPE_MACHINE, which every mark is in, or counts_in,
+//     and then no thread of the group has a mark from when counts_in was another (tests/monitor/scopes_test,
+//     verify/scope.pml).
+enum { HF_GROUP_OF_ALL = 0 };
+
+struct hf_hint_group {
+    uint32_t reads;     // the scope that its waiters ask
+    uint32_t counts_in; // the scope, besides HF_SCOPE_MACHINE, that its threads are counted in; by the monitor alone
+};
+
 // One line for each CPU, so that a switch on one never takes the line from a waiter on another.
 struct hf_hint_cpu {
     uint32_t
-        runnable; // threads that wanted this CPU at its last switch to a registered process, the running one included
-    uint32_t reserved[15];
+        runnable;   // threads that wanted this CPU at its last switch to a registered process, the running one included
+    uint32_t scope; // whose programs alone may use this CPU, as was found last; HF_SCOPE_MACHINE: nobody's
+    uint32_t reserved[14];
 };
 
 // The page itself: written by the monitor alone (it is a frozen BPF map), mapped read-only by every registered process.
@@ -57,18 +87,14 @@ struct hf_hint_page {
     uint64_t heartbeat_ns; // CLOCK_MONOTONIC
     uint64_t reserved0[6];
 
-    // The hint: critical threads, machine-wide, that are not running at this moment.
-    uint64_t preempted_critical_sections;
-    uint64_t reserved1[7]; // room for counts with other scopes
-
-    // Totals since the monitor started.
-    uint64_t preemptions_total;     // critical threads switched out while they could have gone on
-    uint64_t sleeps_total;          // critical threads switched out because they chose to sleep
+    // Totals since the monitor started, of all scopes.
     uint64_t uncounted_total;       // critical threads that could not be marked (no memory), hence are not in the count
     uint64_t unseen_switches_total; // counted threads that got the CPU without the monitor seeing it
-    uint64_t repairs_total;         // times that the count was found wrong and set right
-    uint64_t reserved2[3];
+    uint64_t repairs_total;         // times that a count was found wrong and set right
+    uint64_t reserved1[5];
 
+    struct hf_hint_scope scope[HF_HINT_SCOPES];
+    struct hf_hint_group group[HF_HINT_GROUPS]; // hardly ever changes
     struct hf_hint_cpu cpu[HF_HINT_CPUS];
 };
 

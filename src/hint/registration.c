@@ -49,8 +49,8 @@ int hf_connect(const char *name, int patience_ms) {
 }
 
 // Sends the request, with a copy of the descriptor unless that is -1. Returns the descriptor that a good reply brings,
-// or -1.
-static int ask(const char *socket_name, enum hf_request_kind kind, int descriptor) {
+// or -1; *group is what the reply says.
+static int ask(const char *socket_name, enum hf_request_kind kind, int descriptor, uint32_t *group) {
     int fd = hf_connect(socket_name, HF_REGISTRATION_PATIENCE_MS);
     if (fd < 0)
         return -1;
@@ -66,16 +66,18 @@ static int ask(const char *socket_name, enum hf_request_kind kind, int descripto
         received = -1;
     }
     close(fd);
+    *group = reply.group;
     return received;
 }
 
 // secure_getenv: a set-user-id program does not talk to whoever its caller names.
 static void meet_monitor(void) {
     const char *named = secure_getenv(HF_SOCKET_VARIABLE);
-    int page_fd = ask(named ? named : HF_SERVICE_SOCKET, HF_REQUEST_REGISTER, -1);
+    uint32_t group;
+    int page_fd = ask(named ? named : HF_SERVICE_SOCKET, HF_REQUEST_REGISTER, -1, &group);
     if (page_fd < 0)
         return;
-    hf_hint_listen(page_fd);
+    hf_hint_listen(page_fd, group);
     close(page_fd);
 }
 
@@ -84,7 +86,8 @@ static void share_counters(void) {
     int counters_fd = collector ? hf_thread_counters_share() : -1;
     if (counters_fd < 0)
         return;
-    ask(collector, HF_REQUEST_COUNTERS, counters_fd); // brings nothing back
+    uint32_t none;
+    ask(collector, HF_REQUEST_COUNTERS, counters_fd, &none); // brings nothing back
     close(counters_fd);
 }
 

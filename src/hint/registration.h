@@ -23,6 +23,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "hint/hint_page.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,7 +33,7 @@ extern "C" {
 #define HF_STATS_VARIABLE "HOLDFAST_STATS"
 #define HF_SERVICE_SOCKET "/run/holdfast/monitor.sock"
 
-#define HF_REGISTRATION_VERSION 2
+#define HF_REGISTRATION_VERSION 3
 
 // How long a process waits for its monitor before it goes on without one.
 #define HF_REGISTRATION_PATIENCE_MS 3000
@@ -62,6 +64,17 @@ enum hf_reply_status {
 struct hf_reply {
     uint32_t version;
     uint32_t status;
+    uint32_t group; // REGISTER: the process's on the page (struct hf_hint_group)
+    uint32_t reserved;
+};
+
+// One scope of the page, as far as anybody reads it or has been counted in it.
+struct hf_scope_status {
+    uint64_t registered_processes; // that read it
+    uint64_t preempted_critical_sections;
+    uint64_t preemptions_total;
+    uint64_t sleeps_total;
+    uint64_t cpus[HF_HINT_CPUS / 64]; // that those processes may use
 };
 
 struct hf_monitor_status {
@@ -78,6 +91,7 @@ struct hf_monitor_status {
     uint64_t registered_processes; // that still run, their forked children included
     uint64_t registrations_total;
     uint64_t refusals_total;
+    struct hf_scope_status scope[HF_HINT_SCOPES];
 };
 
 // Registers this process with its monitor, if there is one. Never fails: whatever goes wrong, the process runs without

@@ -18,6 +18,7 @@ typedef __u32 __wsum;
 typedef _Bool bool;
 enum { false = 0, true = 1 };
 
+typedef __u8 uint8_t;
 typedef __u32 uint32_t;
 typedef __u64 uint64_t;
 typedef __s64 int64_t;
@@ -56,11 +57,16 @@ struct thread_struct {
 
 struct bpf_local_storage;
 
+struct cpumask {
+    unsigned long bits[1]; // as many as the kernel is built for
+};
+
 struct task_struct {
     unsigned int flags;
     struct task_struct *group_leader;
     struct bpf_local_storage *bpf_storage;
     struct sched_entity se;
+    struct cpumask cpus_mask;
     struct thread_struct thread;
 };
 

@@ -14,21 +14,19 @@
 #include <fstream>
 #include <limits>
 #include <linux/magic.h>
+#include <linux/membarrier.h>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "monitor/descriptor.hpp"
-
-extern "C" {
-#include "monitor/followed_process.h"
-}
 
 #include "preemption_monitor.skel.h"
 
@@ -88,9 +86,13 @@ int run_program(const bpf_program *program, void *context = nullptr, std::size_t
     return options.retval ? EIO : 0;
 }
 
-struct findings {
-    std::uint64_t marks, followed;
-};
+// All that the page can count.
+std::vector<std::uint64_t> counts_of(const hf_hint_page &page) {
+    std::vector<std::uint64_t> counts;
+    for (const hf_hint_scope &each : page.scope)
+        counts.push_back(hf_load_acquire(&each.preempted_critical_sections));
+    return counts;
+}
 
 } // namespace
 
@@ -164,26 +166,32 @@ struct monitor::loaded {
     }
 
     // Visits all threads. Nothing when the kernel does not let it, or shows a pid namespace's threads alone.
-    std::optional<findings> walk() {
+    std::optional<census> walk() {
         std::lock_guard guard(walking);
         if (!sees_all_processes())
             return std::nullopt;
         descriptor walk(bpf_iter_create(bpf_link__fd(skeleton->links.walk)));
-        skeleton->bss->marks_found = skeleton->bss->followed_found = 0;
+        auto *found = skeleton->bss;
+        std::memset(found, 0, sizeof(*found));
         char nothing[64];
         ssize_t more = walk ? 1 : -1;
         while (walk && (more > 0 || (more < 0 && (errno == EINTR || errno == EAGAIN))))
             more = read(walk.get(), nothing, sizeof(nothing));
         if (more != 0)
             return std::nullopt;
-        return findings{.marks = skeleton->bss->marks_found, .followed = skeleton->bss->followed_found};
+        census taken{.followed_processes = found->followed_found,
+                     .marks = {std::begin(found->marks_found), std::end(found->marks_found)},
+                     .groups = std::vector<hf_group_found>(HF_HINT_GROUPS)};
+        static_assert(sizeof(found->groups_found) == HF_HINT_GROUPS * sizeof(hf_group_found));
+        std::memcpy(taken.groups.data(), found->groups_found, sizeof(found->groups_found));
+        return taken;
     }
 
-    void correct(std::int64_t by, std::uint64_t repairs) const {
+    void correct(std::int64_t by, std::uint32_t scope, std::uint32_t repairs) const {
         struct {
             std::int64_t by;
-            std::uint64_t repairs;
-        } correction{by, repairs};
+            std::uint32_t scope, repairs;
+        } correction{by, scope, repairs};
         run_program(skeleton->progs.correct, &correction, sizeof(correction));
     }
 
@@ -221,9 +229,9 @@ monitor::~monitor() {
     run_program(loaded_->skeleton->progs.retire);
 }
 
-int monitor::follow(int pidfd, std::int64_t tls_offset) {
+int monitor::follow(int pidfd, std::int64_t tls_offset, std::uint32_t group, std::uint32_t user) {
     int map = bpf_map__fd(loaded_->skeleton->maps.followed);
-    hf_followed_process process{};
+    hf_followed_process process{.tls_offset = {}, .group = group, .user = user};
     if (bpf_map_lookup_elem(map, &pidfd, &process) != 0 && errno != ENOENT)
         return errno;
     for (std::int64_t &known : process.tls_offset) {
@@ -241,46 +249,83 @@ void monitor::forget(int pidfd) {
     bpf_map_delete_elem(bpf_map__fd(loaded_->skeleton->maps.followed), &pidfd);
 }
 
+std::optional<std::uint32_t> monitor::group_of(int pidfd) const {
+    hf_followed_process process{};
+    bool known = bpf_map_lookup_elem(bpf_map__fd(loaded_->skeleton->maps.followed), &pidfd, &process) == 0;
+    return known ? std::optional(process.group) : std::nullopt;
+}
+
+void monitor::move_group(std::uint32_t group, std::uint32_t reads, std::uint32_t counts_in) {
+    std::uint32_t order[] = {group, reads, counts_in};
+    run_program(loaded_->skeleton->progs.move_group, order, sizeof(order));
+}
+
+void monitor::grant_cpu(std::uint32_t cpu, std::uint32_t scope) {
+    std::uint32_t order[] = {cpu, scope};
+    run_program(loaded_->skeleton->progs.grant_cpu, order, sizeof(order));
+}
+
+// A switch runs with preemption disabled, which is what this barrier waits for on every CPU.
+bool monitor::wait_for_switches() {
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
+}
+
 namespace {
 
-// What would show that the count has changed meanwhile: it counts up only with one of the totals.
+// What would show that a count has changed meanwhile: it counts up only with one of the totals.
 struct snapshot {
-    std::uint64_t count, ups;
+    std::vector<std::uint64_t> counts;
+    std::uint64_t ups;
     explicit snapshot(const hf_hint_page &page)
-        : count(hf_load_acquire(&page.preempted_critical_sections)),
-          ups(hf_load_acquire(&page.preemptions_total) + hf_load_acquire(&page.sleeps_total)) {}
+        : counts(counts_of(page)), ups(hf_load_acquire(&page.scope[HF_SCOPE_MACHINE].preemptions_total) +
+                                       hf_load_acquire(&page.scope[HF_SCOPE_MACHINE].sleeps_total)) {}
     bool operator==(const snapshot &) const = default;
 };
 
+// By how much each scope's count should be more.
+std::vector<std::int64_t> errors_in(const std::vector<std::uint64_t> &counts, const std::vector<std::uint64_t> &marks) {
+    std::vector<std::int64_t> errors;
+    for (std::size_t scope = 0; scope < counts.size(); scope++)
+        errors.push_back(static_cast<std::int64_t>(marks[scope] - counts[scope]));
+    return errors;
+}
+
 } // namespace
 
-// Count and marks do not change in one step, and a CPU may stand still in between for a whole walk: only what two quiet
+// Counts and marks do not change in one step, and a CPU may stand still in between for a whole walk: only what two quiet
 // walks find alike is taken for the truth.
 bool monitor::audit() {
     constexpr int tries = 20;
-    std::optional<std::int64_t> wrong_by;
+    const std::vector<std::int64_t> none(HF_HINT_SCOPES);
+    std::vector<std::int64_t> found_before;
     for (int i = 0; i < tries; i++) {
         snapshot before(page());
-        std::optional<findings> found = loaded_->walk();
+        std::optional<census> found = take_census();
         if (!found)
             return false;
         if (snapshot(page()) != before)
             continue;
-        auto difference = static_cast<std::int64_t>(found->marks - before.count);
-        if (difference == 0 || wrong_by == difference) {
+        std::vector<std::int64_t> errors = errors_in(before.counts, found->marks);
+        if (errors == none || errors == found_before) {
             loaded_->audits++;
-            if (difference != 0)
-                loaded_->correct(difference, 1);
+            for (std::uint32_t scope = 0; scope < errors.size(); scope++) {
+                if (errors[scope] != 0)
+                    loaded_->correct(errors[scope], scope, 1);
+            }
             return true;
         }
-        wrong_by = difference;
+        found_before = errors;
         usleep(1000);
     }
     return false;
 }
 
-void monitor::spoil_count(std::int64_t by) {
-    loaded_->correct(by, 0);
+void monitor::spoil_count(std::int64_t by, std::uint32_t scope) {
+    loaded_->correct(by, scope, 0);
+}
+
+std::optional<census> monitor::take_census() const {
+    return loaded_->walk();
 }
 
 std::uint64_t monitor::audits_total() const {
@@ -288,8 +333,8 @@ std::uint64_t monitor::audits_total() const {
 }
 
 std::optional<std::uint64_t> monitor::followed_processes() const {
-    std::optional<findings> found = loaded_->walk();
-    return found ? std::optional(found->followed) : std::nullopt;
+    std::optional<census> found = take_census();
+    return found ? std::optional(found->followed_processes) : std::nullopt;
 }
 
 bool monitor::has_taken_over() const {

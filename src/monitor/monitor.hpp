@@ -8,8 +8,13 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "hint/hint_page.h"
+
+extern "C" {
+#include "monitor/followed_process.h"
+}
 
 namespace holdfast {
 
@@ -17,6 +22,13 @@ namespace holdfast {
 class monitor_unavailable : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+};
+
+// What a walk over all threads has found.
+struct census {
+    std::uint64_t followed_processes = 0;
+    std::vector<std::uint64_t> marks;   // in each scope
+    std::vector<hf_group_found> groups; // all HF_HINT_GROUPS
 };
 
 class monitor {
@@ -40,24 +52,36 @@ public:
     monitor(const monitor &) = delete;
     monitor &operator=(const monitor &) = delete;
 
-    // Follows the process behind the pidfd: `tls_offset` as hf_thread_record_tls_offset() tells. Returns 0 or an errno:
-    // EEXIST when it has HF_RECORDS_A_THREAD other offsets already, ESRCH when it is gone. Not to be called by several
-    // threads for one process.
-    int follow(int pidfd, std::int64_t tls_offset);
+    // Follows the process behind the pidfd: `tls_offset` as hf_thread_record_tls_offset() tells. One that is followed
+    // already stays in its group. Returns 0 or an errno: EEXIST when it has HF_RECORDS_A_THREAD other offsets already,
+    // ESRCH when it is gone. Not to be called by several threads for one process.
+    int follow(int pidfd, std::int64_t tls_offset, std::uint32_t group = HF_GROUP_OF_ALL, std::uint32_t user = 0);
+
+    // Of a process that is followed.
+    std::optional<std::uint32_t> group_of(int pidfd) const;
 
     // Stops following it; nothing happens if it wasn't followed.
     void forget(int pidfd);
 
-    // Compares the count with the truth, the number of threads that are marked as counted, and sets it right if it is
+    // Moves a group, or says who has a CPU to themselves. The caller keeps S1 (monitor/scopes.hpp).
+    void move_group(std::uint32_t group, std::uint32_t reads, std::uint32_t counts_in);
+    void grant_cpu(std::uint32_t cpu, std::uint32_t scope);
+    // Returns when each switch that was under way when it was called has been counted, in whatever scope. False where
+    // the kernel can't tell.
+    static bool wait_for_switches();
+
+    // Compares the counts with the truth, the numbers of threads that are marked as counted, and sets right what is
     // wrong (which it never should be: page().repairs_total). Tells whether it could: where critical sections are
     // preempted all the time no walk over all threads is quiet enough to tell.
     bool audit();
     std::uint64_t audits_total() const; // those that could tell; to be asked from any thread
-    // Makes the count wrong, for the test of the above.
-    void spoil_count(std::int64_t by);
+    // Makes a count wrong, for the test of the above.
+    void spoil_count(std::int64_t by, std::uint32_t scope = HF_SCOPE_MACHINE);
 
+    // Walks over all threads. Nothing from inside a pid namespace, which does not show all.
+    std::optional<census> take_census() const;
     // How many processes it follows at this moment: those that registered, their forked children, and those that it has
-    // taken over. Costs a walk over all threads. Nothing from inside a pid namespace, which does not show all.
+    // taken over. By a census.
     std::optional<std::uint64_t> followed_processes() const;
 
     // Did it take over from a monitor that had gone? And, where it was to leave pins: why it can't, or empty.

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -46,13 +47,16 @@ struct monitor_server::serving {
     std::uint64_t registrations = 0;
     std::uint64_t refusals = 0;
     counters_collection collected;
-    std::uint64_t followed = 0; // as the last walk found, for a while: nobody can make us walk all the time
+    std::optional<scopes> programs; // if there is a monitor
+    census last_census;             // for a while: nobody can make us walk all the time
     std::uint64_t walked_at_ns = 0;
 
     std::unique_ptr<reception> open; // last: it stops before the rest goes
 
-    serving(monitor *its_monitor, listening_socket its_socket, admission its_admission)
+    serving(monitor *its_monitor, listening_socket its_socket, admission its_admission, scoping by)
         : kernel_monitor(its_monitor), socket(std::move(its_socket)), admits(std::move(its_admission)) {
+        if (kernel_monitor)
+            programs.emplace(*kernel_monitor, by);
         reception::clerk clerk = {
             .answers = [this](const hf_request *request, peer &&who,
                               descriptor &&brought) { return answer_to(request, std::move(who), std::move(brought)); },
@@ -76,13 +80,14 @@ struct monitor_server::serving {
             hf_monitor_status told = status();
             return {.message = std::string(reinterpret_cast<const char *>(&told), sizeof(told))};
         }
+        std::uint32_t group = HF_GROUP_OF_ALL;
         if (verdict == HF_REPLY_DONE && request->kind == HF_REQUEST_REGISTER)
-            verdict = follow(*request, std::move(who));
+            verdict = follow(*request, std::move(who), group);
         else if (verdict == HF_REPLY_DONE)
             verdict = collect(std::move(brought), std::move(who));
         refusals += verdict != HF_REPLY_DONE && verdict != HF_REPLY_NO_MONITOR;
         bool with_page = verdict == HF_REPLY_DONE && request->kind == HF_REQUEST_REGISTER;
-        return answer_of(verdict, with_page ? kernel_monitor->page_fd() : -1);
+        return answer_of(verdict, with_page ? kernel_monitor->page_fd() : -1, group);
     }
 
     hf_reply_status judge(const hf_request *request, const peer &who) {
@@ -103,12 +108,18 @@ struct monitor_server::serving {
         return static_cast<std::size_t>(std::ranges::count_if(registered, of_user));
     }
 
-    hf_reply_status follow(const hf_request &request, peer &&who) {
+    hf_reply_status follow(const hf_request &request, peer &&who, std::uint32_t &group) {
         if (!kernel_monitor)
             return HF_REPLY_NO_MONITOR;
         if (who.pid == 0)
             return HF_REPLY_UNKNOWN;
-        if (kernel_monitor->follow(who.process.get(), request.tls_offset) != 0)
+        std::optional<cpu_set> cpus = allowed_cpus(who.pid);
+        if (!cpus)
+            return HF_REPLY_FAILED;
+        // With a library more it stays where it is.
+        std::optional<std::uint32_t> known = kernel_monitor->group_of(who.process.get());
+        group = known ? *known : programs->admit(who.uid, *cpus);
+        if (kernel_monitor->follow(who.process.get(), request.tls_offset, group, who.uid) != 0)
             return HF_REPLY_FAILED;
         // After it: whoever has connected may have become another program since, and of a program with other rights we
         // must not follow what this one says. (An exec from here on makes the kernel forget it.)
@@ -134,8 +145,8 @@ struct monitor_server::serving {
     // With the books open.
     hf_monitor_status status() {
         hf_monitor_status told{};
-        told.reply = {.version = HF_REGISTRATION_VERSION,
-                      .status = static_cast<std::uint32_t>(kernel_monitor ? HF_REPLY_DONE : HF_REPLY_NO_MONITOR)};
+        told.reply.version = HF_REGISTRATION_VERSION;
+        told.reply.status = static_cast<std::uint32_t>(kernel_monitor ? HF_REPLY_DONE : HF_REPLY_NO_MONITOR);
         std::strncpy(told.holdfast_version, hf_version(), sizeof(told.holdfast_version) - 1);
         told.uptime_ns = hf_monotonic_ns() - began_ns;
         told.registrations_total = registrations;
@@ -144,13 +155,18 @@ struct monitor_server::serving {
             return told;
         const hf_hint_page &page = kernel_monitor->page();
         if (told.uptime_ns > walked_at_ns + walks_apart_ns || walked_at_ns == 0) {
-            followed = kernel_monitor->followed_processes().value_or(registered.size());
+            last_census =
+                kernel_monitor->take_census().value_or(census{.followed_processes = registered.size(),
+                                                              .marks = {},
+                                                              .groups = std::vector<hf_group_found>(HF_HINT_GROUPS)});
             walked_at_ns = told.uptime_ns;
         }
-        told.registered_processes = followed;
-        told.preempted_critical_sections = page.preempted_critical_sections;
-        told.preemptions_total = page.preemptions_total;
-        told.sleeps_total = page.sleeps_total;
+        told.registered_processes = last_census.followed_processes;
+        programs->tell(told.scope, last_census);
+        const hf_scope_status &all = told.scope[HF_SCOPE_MACHINE];
+        told.preempted_critical_sections = all.preempted_critical_sections;
+        told.preemptions_total = all.preemptions_total;
+        told.sleeps_total = all.sleeps_total;
         told.uncounted_total = page.uncounted_total;
         told.unseen_switches_total = page.unseen_switches_total;
         told.audits_total = kernel_monitor->audits_total();
@@ -159,13 +175,19 @@ struct monitor_server::serving {
     }
 };
 
-monitor_server::monitor_server(monitor *kernel_monitor, listening_socket socket, admission admits)
-    : serving_(std::make_unique<serving>(kernel_monitor, std::move(socket), std::move(admits))) {}
+monitor_server::monitor_server(monitor *kernel_monitor, listening_socket socket, admission admits, scoping by)
+    : serving_(std::make_unique<serving>(kernel_monitor, std::move(socket), std::move(admits), by)) {}
 
 monitor_server::~monitor_server() = default;
 
 const std::string &monitor_server::socket_name() const {
     return serving_->socket.name();
+}
+
+void monitor_server::reconsider_scopes() {
+    std::lock_guard guard(serving_->books);
+    if (serving_->programs)
+        serving_->programs->reconsider();
 }
 
 lock_counters monitor_server::counters() const {

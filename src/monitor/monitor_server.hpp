@@ -11,6 +11,7 @@
 #include "monitor/listening_socket.hpp"
 #include "monitor/monitor.hpp"
 #include "monitor/peer.hpp"
+#include "monitor/scopes.hpp"
 #include "monitor/shared_counters.hpp"
 
 namespace holdfast {
@@ -27,13 +28,16 @@ admission everybody_up_to(std::size_t processes_of_a_user_max);
 class monitor_server {
 public:
     // `kernel_monitor` (nullptr: none) must outlive the server. Throws std::system_error.
-    monitor_server(monitor *kernel_monitor, listening_socket socket, admission admits);
+    monitor_server(monitor *kernel_monitor, listening_socket socket, admission admits, scoping by = scoping::machine);
     ~monitor_server();
     monitor_server(const monitor_server &) = delete;
     monitor_server &operator=(const monitor_server &) = delete;
 
     // What to set HOLDFAST_SOCKET to, and HOLDFAST_STATS.
     const std::string &socket_name() const;
+
+    // Looks which programs have CPUs of their own by now (scopes::reconsider).
+    void reconsider_scopes();
 
     // Read at any time, also after the processes have ended in whatever way.
     lock_counters counters() const;

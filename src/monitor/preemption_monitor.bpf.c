@@ -9,13 +9,15 @@
 //           switched in, or out without being critical: unmark, - 1
 //
 // M1  The count is the number of marks. A mark is set and cleared with the count, in the kernel, at the thread's own
-//     switches; whatever happens to the registration, the process or its memory meanwhile changes neither.
+//     switches; whatever happens to the registration, the process or its memory meanwhile changes neither. There are
+//     several counts, for scopes (monitor/scopes.hpp): the machine's is the number of all marks, another's that of the
+//     marks that remember it. So it does not matter to which scope a thread belongs when its mark is cleared.
 // M2  No thread ends with a mark: each leaves the CPU one last time, exiting, and an exiting thread is not critical.
 //     This does not take having seen every switch. There are kernels that run no tracing program while some protected
 //     process (a virtual machine's init) is current, so that nobody sees whom it gives the CPU to. Such a thread is
 //     counted for longer than it should be, until it leaves the CPU again; no longer.
-// So the count can't leak. Tested by tests/monitor/count_test. A service that runs for months looks all the same
-// (walk), and says how often it had to set the count right.
+// So no count can leak. Tested by tests/monitor/count_test. A service that runs for months looks all the same
+// (walk), and says how often it had to set a count right.
 //
 // The page and `followed` may be older than this program: pinned, and left by a monitor that has ended. Marks never
 // are, so that the count starts at 0 with them.
@@ -41,12 +43,21 @@ struct {
     __type(value, struct hf_followed_process);
 } followed SEC(".maps");
 
-// On a thread: is it counted?
+// On a thread: is it counted, and where?
+struct mark {
+    uint8_t counted;
+    // Besides in the machine's: in its group's scope, and in that of the programs that otherwise have the CPU to
+    // themselves on which it was switched out. HF_SCOPE_MACHINE where there is none, or the two are one.
+    uint8_t scope;
+    uint8_t intruded_on;
+    uint8_t reserved;
+};
+
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, int);
-    __type(value, uint32_t);
+    __type(value, struct mark);
 } marks SEC(".maps");
 
 // The page: one element, frozen by the loader.
@@ -108,34 +119,66 @@ static bool is_critical(struct task_struct *task, const struct hf_followed_proce
            (second && record_is_critical(thread_pointer + second));
 }
 
-static void count_out(struct task_struct *task, bool could_go_on) {
+static void add_to(struct hf_hint_page *page, uint32_t scope, int64_t by) {
+    __sync_fetch_and_add(&page->scope[scope % HF_HINT_SCOPES].preempted_critical_sections, by);
+}
+
+static void add_to_scopes_of(struct hf_hint_page *page, const struct mark *mark, int64_t by) {
+    add_to(page, HF_SCOPE_MACHINE, by);
+    if (mark->scope != HF_SCOPE_MACHINE)
+        add_to(page, mark->scope, by);
+    if (mark->intruded_on != HF_SCOPE_MACHINE)
+        add_to(page, mark->intruded_on, by);
+}
+
+// A thread's CPUs may have been changed since the scopes were found: those whose CPU it takes hear of it at once.
+static uint32_t scope_of_this_cpu(const struct hf_hint_page *page) {
+    uint32_t cpu = bpf_get_smp_processor_id();
+    return cpu < HF_HINT_CPUS ? page->cpu[cpu].scope % HF_HINT_SCOPES : HF_SCOPE_MACHINE;
+}
+
+static void count_departure(struct hf_hint_page *page, uint32_t scope, bool could_go_on) {
+    struct hf_hint_scope *totals = &page->scope[scope % HF_HINT_SCOPES];
+    if (could_go_on)
+        __sync_fetch_and_add(&totals->preemptions_total, 1);
+    else
+        __sync_fetch_and_add(&totals->sleeps_total, 1);
+}
+
+static void count_out(struct task_struct *task, const struct hf_followed_process *process, bool could_go_on) {
     struct hf_hint_page *page = hint_page();
     if (!page)
         return;
-    uint32_t *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    struct mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!mark) {
         __sync_fetch_and_add(&page->uncounted_total, 1);
         return;
     }
-    if (*mark)
+    struct mark before = *mark;
+    uint32_t scope = page->group[process->group % HF_HINT_GROUPS].counts_in % HF_HINT_SCOPES;
+    uint32_t of_cpu = scope_of_this_cpu(page);
+    mark->counted = 1;
+    mark->scope = scope;
+    mark->intruded_on = of_cpu == scope ? HF_SCOPE_MACHINE : of_cpu;
+    add_to_scopes_of(page, mark, 1);
+    if (before.counted) { // it has run since, and that was hidden from us
+        add_to_scopes_of(page, &before, -1);
         return;
-    *mark = 1;
-    __sync_fetch_and_add(&page->preempted_critical_sections, 1);
-    if (could_go_on)
-        __sync_fetch_and_add(&page->preemptions_total, 1);
-    else
-        __sync_fetch_and_add(&page->sleeps_total, 1);
+    }
+    count_departure(page, HF_SCOPE_MACHINE, could_go_on);
+    if (scope != HF_SCOPE_MACHINE)
+        count_departure(page, scope, could_go_on);
 }
 
 // Was it counted?
 static bool count_in(struct task_struct *task) {
-    uint32_t *mark = bpf_task_storage_get(&marks, task, 0, 0);
-    if (!mark || !*mark)
+    struct mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+    if (!mark || !mark->counted)
         return false;
-    *mark = 0;
+    mark->counted = 0;
     struct hf_hint_page *page = hint_page();
     if (page)
-        __sync_fetch_and_add(&page->preempted_critical_sections, -1);
+        add_to_scopes_of(page, mark, -1);
     return true;
 }
 
@@ -165,11 +208,11 @@ static void note_company(struct task_struct *task) {
         page->cpu[cpu].runnable = runnable_beside(task);
 }
 
-// May this thread be counted? Not while nobody is (M1): what a thread adds to the count when it is marked is there for
+// May this thread be counted? Not while nobody is (M1): what a thread adds to the machine's count when it is marked is there for
 // whoever switches it in. Spares most switches the look for a mark.
 static bool may_be_counted(struct task_struct *task) {
     struct hf_hint_page *page = hint_page();
-    return task->bpf_storage && page && page->preempted_critical_sections != 0;
+    return task->bpf_storage && page && page->scope[HF_SCOPE_MACHINE].preempted_critical_sections != 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -179,7 +222,7 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
     struct hf_followed_process *process = process_of(prev);
     // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
     if (process && is_critical(prev, process))
-        count_out(prev, preempt || prev_state == 0);
+        count_out(prev, process, preempt || prev_state == 0);
     else if (may_be_counted(prev))
         count_in_late(prev);
     if (may_be_counted(next))
@@ -209,36 +252,107 @@ int BPF_PROG(at_exec, struct task_struct *task) {
     return 0;
 }
 
-// What a walk over all threads has found: marks, to be compared with the count, and processes that are followed.
-uint64_t marks_found;
+// What a walk over all threads has found: marks by the scope that they are in, to be compared with the counts, processes
+// that are followed, and what there is of each group.
+uint64_t marks_found[HF_HINT_SCOPES];
 uint64_t followed_found;
+struct hf_group_found groups_found[HF_HINT_GROUPS];
+
+static void note_mark(const struct mark *mark) {
+    marks_found[HF_SCOPE_MACHINE]++;
+    if (mark->scope != HF_SCOPE_MACHINE)
+        marks_found[mark->scope % HF_HINT_SCOPES]++;
+    if (mark->intruded_on != HF_SCOPE_MACHINE)
+        marks_found[mark->intruded_on % HF_HINT_SCOPES]++;
+}
+
+static void note_cpus(struct task_struct *task, struct hf_group_found *group) {
+    uint64_t cpus[HF_HINT_CPUS / 64] = {};
+    uint32_t bytes = bpf_core_type_size(struct cpumask);
+    if (bytes > sizeof(cpus))
+        bytes = sizeof(cpus);
+    if (bpf_probe_read_kernel(cpus, bytes, &task->cpus_mask))
+        return;
+    for (int i = 0; i < HF_HINT_CPUS / 64; i++)
+        group->cpus[i] |= cpus[i];
+}
 
 SEC("iter/task")
 int walk(struct bpf_iter__task *at) {
     struct task_struct *task = at->task;
     if (!task)
         return 0;
-    uint32_t *mark = bpf_task_storage_get(&marks, task, 0, 0);
-    if (mark && *mark)
-        marks_found++;
-    if (task->group_leader == task && bpf_task_storage_get(&followed, task, 0, 0))
+    struct mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+    if (mark && mark->counted)
+        note_mark(mark);
+    struct hf_followed_process *process = process_of(task);
+    struct hf_hint_page *page = hint_page();
+    if (!process || !page)
+        return 0;
+    uint32_t number = process->group % HF_HINT_GROUPS;
+    struct hf_group_found *group = &groups_found[number];
+    if (task->group_leader == task) {
+        group->processes++;
         followed_found++;
+    }
+    group->threads++;
+    group->user = process->user;
+    group->behind += mark && mark->counted && mark->scope != page->group[number].counts_in;
+    note_cpus(task, group);
     return 0;
 }
 
 struct correction {
     int64_t by;
-    uint64_t repairs;
+    uint32_t scope;
+    uint32_t repairs;
 };
 
-// Run by an audit that has found the count wrong, and by its test, which makes it so.
+// Run by an audit that has found a count wrong, and by its test, which makes it so.
 SEC("syscall")
 int correct(struct correction *wanted) {
     struct hf_hint_page *page = hint_page();
     if (!page)
         return 1;
-    __sync_fetch_and_add(&page->preempted_critical_sections, wanted->by);
+    add_to(page, wanted->scope, wanted->by);
     __sync_fetch_and_add(&page->repairs_total, wanted->repairs);
+    return 0;
+}
+
+struct group_move {
+    uint32_t group;
+    uint32_t reads;
+    uint32_t counts_in;
+};
+
+// `reads` first: who goes back to the machine's scope may stop counting in another only when nobody reads that any more.
+static void set_group(struct hf_hint_page *page, uint32_t number, uint32_t reads, uint32_t counts_in) {
+    struct hf_hint_group *group = &page->group[number % HF_HINT_GROUPS];
+    *(volatile uint32_t *)&group->reads = reads;
+    *(volatile uint32_t *)&group->counts_in = counts_in;
+}
+
+// Run by the loader, which keeps S1.
+SEC("syscall")
+int move_group(struct group_move *wanted) {
+    struct hf_hint_page *page = hint_page();
+    if (!page)
+        return 1;
+    set_group(page, wanted->group, wanted->reads, wanted->counts_in);
+    return 0;
+}
+
+struct cpu_grant {
+    uint32_t cpu;
+    uint32_t scope;
+};
+
+SEC("syscall")
+int grant_cpu(struct cpu_grant *wanted) {
+    struct hf_hint_page *page = hint_page();
+    if (!page || wanted->cpu >= HF_HINT_CPUS)
+        return 1;
+    page->cpu[wanted->cpu].scope = wanted->scope;
     return 0;
 }
 
@@ -250,13 +364,26 @@ static int beat(void *map, uint32_t *key, struct heart *value) {
     return 0;
 }
 
-// Run before anything is attached: there are no marks yet.
+static void clear_counts(struct hf_hint_page *page) {
+    for (int i = 0; i < HF_HINT_SCOPES; i++)
+        page->scope[i].preempted_critical_sections = 0;
+}
+
+// Run before anything is attached: there are no marks yet, and who listens to this page already asks the machine's
+// count. Totals start with the monitor, too.
 SEC("syscall")
 int reset(void *context) {
     struct hf_hint_page *page = hint_page();
     if (!page)
         return 1;
-    page->preempted_critical_sections = 0;
+    for (int i = 0; i < HF_HINT_GROUPS; i++)
+        set_group(page, i, HF_SCOPE_MACHINE, HF_SCOPE_MACHINE);
+    for (int i = 0; i < HF_HINT_CPUS; i++)
+        page->cpu[i].scope = HF_SCOPE_MACHINE;
+    clear_counts(page);
+    for (int i = 0; i < HF_HINT_SCOPES; i++)
+        page->scope[i].preemptions_total = page->scope[i].sleeps_total = 0;
+    page->uncounted_total = page->unseen_switches_total = page->repairs_total = 0;
     return 0;
 }
 
@@ -284,6 +411,6 @@ int retire(void *context) {
     if (!page)
         return 1;
     page->monitor_state = HF_MONITOR_RETIRED;
-    page->preempted_critical_sections = 0;
+    clear_counts(page);
     return 0;
 }

@@ -39,8 +39,11 @@ descriptor spare_descriptor() {
 
 } // namespace
 
-answer answer_of(hf_reply_status status, int descriptor) {
-    hf_reply reply = {.version = HF_REGISTRATION_VERSION, .status = static_cast<std::uint32_t>(status)};
+answer answer_of(hf_reply_status status, int descriptor, std::uint32_t group) {
+    hf_reply reply = {.version = HF_REGISTRATION_VERSION,
+                      .status = static_cast<std::uint32_t>(status),
+                      .group = group,
+                      .reserved = 0};
     return {.message = std::string(reinterpret_cast<const char *>(&reply), sizeof(reply)), .descriptor = descriptor};
 }
 

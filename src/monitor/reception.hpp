@@ -24,7 +24,7 @@ struct answer {
     int descriptor = -1;
 };
 
-answer answer_of(hf_reply_status status, int descriptor = -1);
+answer answer_of(hf_reply_status status, int descriptor = -1, std::uint32_t group = HF_GROUP_OF_ALL);
 
 struct reception_limits {
     std::size_t visitors_max = 1024;

@@ -2,6 +2,7 @@
 #include "monitor/service_report.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <sys/socket.h>
@@ -32,7 +33,7 @@ service_report why_not_connected(const std::string &socket_name, int error) {
 
 service_report what_it_says(const std::string &socket_name, const hf_monitor_status &status, ssize_t received) {
     using enum service_report::state;
-    if (received < static_cast<ssize_t>(sizeof(hf_reply)))
+    if (received < static_cast<ssize_t>(offsetof(hf_reply, group))) // what replies of all versions begin with
         return report_of(silent, "the service on " + socket_name + " does not answer: start it again");
     if (status.reply.version != HF_REGISTRATION_VERSION || status.reply.status == HF_REPLY_OTHER_VERSION)
         return report_of(other_version, "the service on " + socket_name +

@@ -51,6 +51,7 @@ def test_tells_how_it_is_and_ends_when_told(start_service, socket):
     for name in ["preempted_critical_sections", "preemptions_total", "repairs", "registered_processes"]:
         assert told[name] == 0, name
     assert told["uptime_s"] >= 0 and told["version"]
+    assert [scope["scope"] for scope in told["scopes"]] == [0]
     assert socket.stat().st_mode & 0o777 == 0o666
     command = [COMMAND, "monitor", "status", "--socket", socket]
     text = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -137,7 +138,7 @@ def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):
     told = status(socket)
     with urllib.request.urlopen("http://127.0.0.1:9464/metrics", timeout=10) as page:
         text = page.read().decode()
-    for name in set(told) - {"state", "socket", "detail", "version", "uptime_s", "repairs"} | {"repairs_total"}:
+    for name in set(told) - {"state", "socket", "detail", "version", "uptime_s", "repairs", "scopes"} | {"repairs_total"}:
         kind = "counter" if name.endswith("_total") else "gauge"
         assert f"# TYPE holdfast_{name} {kind}\nholdfast_{name} " in text
     assert f'holdfast_build_info{{version="{told["version"]}"}} 1' in text
@@ -150,10 +151,41 @@ def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):
     assert service.wait(timeout=10) == 0
 
 
+def test_programs_of_other_cpus_have_scopes_of_their_own(start_service, socket):
+    if not {0, 1} <= os.sched_getaffinity(0):
+        pytest.skip("needs CPUs 0 and 1")
+    start_service("--metrics", "127.0.0.1:9465")
+    interposed = {**environment(socket), "LD_PRELOAD": str(COMMAND.parent.parent / "lib" / "libholdfast-preload.so")}
+    programs = []
+    try:
+        for cpu in [0, 1]:
+            programs.append(subprocess.Popen(["sleep", "600"], env=interposed,
+                                             preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, [cpu])))
+        wait_until(lambda: len(status(socket)["scopes"]) == 3)
+        scopes = {scope["cpus"]: scope for scope in status(socket)["scopes"]}
+        assert set(scopes) == {"", "0", "1"}
+        assert scopes["0"]["registered_processes"] == scopes["1"]["registered_processes"] == 1
+        with urllib.request.urlopen("http://127.0.0.1:9465/metrics", timeout=10) as page:
+            text = page.read().decode()
+        for scope in scopes.values():
+            label = f'scope="{scope["scope"]}"'
+            assert f'holdfast_scope_info{{{label},cpus="{scope["cpus"]}"}} 1' in text
+            assert f'holdfast_scope_registered_processes{{{label}}} {scope["registered_processes"]}' in text
+            assert f'holdfast_scope_preemptions_total{{{label}}} ' in text
+        table = subprocess.run([COMMAND, "monitor", "status", "--socket", socket], capture_output=True, text=True,
+                               check=True).stdout
+        assert re.search(r"^  machine +0 ", table, re.MULTILINE)
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
 def test_mistakes_are_one_sentence(holdfast, start_service, socket):
     assert_usage_error(holdfast("monitor", "--group", "no-such-group"))
     assert_usage_error(holdfast("monitor", "--processes-of-a-user", "0"))
     assert_usage_error(holdfast("monitor", "now"))
+    assert_usage_error(holdfast("monitor", "--scopes", "nobody"))
     result = holdfast("monitor", "--socket", "/proc/no/monitor.sock")
     assert result.returncode == 125 and result.stderr.count("\n") == 1
     without_bpf = start_service(as_what=["setpriv", "--bounding-set=-all"])

@@ -34,9 +34,9 @@ TEST_F(hint, WithoutAMonitorSpinningNeverPays) {
 TEST_F(hint, SpinningPaysWhileNobodyCriticalIsPreempted) {
     hf_hint_listen_to(page_.get());
     EXPECT_TRUE(hf_spinning_pays());
-    page_->preempted_critical_sections = 1;
+    page_->scope[HF_SCOPE_MACHINE].preempted_critical_sections = 1;
     EXPECT_FALSE(hf_spinning_pays());
-    page_->preempted_critical_sections = 0;
+    page_->scope[HF_SCOPE_MACHINE].preempted_critical_sections = 0;
     EXPECT_TRUE(hf_spinning_pays());
 }
 
@@ -106,17 +106,17 @@ TEST_F(hint, APageOfAnotherVersionIsRefused) {
     ASSERT_GE(fd, 0);
     page_->version = HF_HINT_VERSION + 1;
     ASSERT_EQ(write(fd, page_.get(), sizeof(*page_)), static_cast<ssize_t>(sizeof(*page_)));
-    EXPECT_FALSE(hf_hint_listen(fd));
+    EXPECT_FALSE(hf_hint_listen(fd, HF_GROUP_OF_ALL));
     EXPECT_EQ(errno, EPROTO);
     page_->version = HF_HINT_VERSION;
     ASSERT_EQ(pwrite(fd, page_.get(), sizeof(*page_), 0), static_cast<ssize_t>(sizeof(*page_)));
-    EXPECT_TRUE(hf_hint_listen(fd));
+    EXPECT_TRUE(hf_hint_listen(fd, HF_GROUP_OF_ALL));
     EXPECT_TRUE(hf_hint_has_monitor());
     close(fd);
 }
 
 TEST_F(hint, APageThatCannotBeMappedIsRefused) {
-    EXPECT_FALSE(hf_hint_listen(-1));
+    EXPECT_FALSE(hf_hint_listen(-1, HF_GROUP_OF_ALL));
     EXPECT_EQ(errno, EBADF);
 }
 

@@ -72,7 +72,7 @@ public:
         thread_ = std::thread([this] {
             while (!stop_) {
                 hf_store_relaxed(&page_->heartbeat_ns, hf_monotonic_ns());
-                hf_store_relaxed(&page_->preempted_critical_sections, changes_++ % 2);
+                hf_store_relaxed(&page_->scope[HF_SCOPE_MACHINE].preempted_critical_sections, changes_++ % 2);
                 std::this_thread::sleep_for(changes_ % 7 ? 20us : 300us);
             }
         });

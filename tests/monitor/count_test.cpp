@@ -76,22 +76,22 @@ TEST_F(count, OthersAreNot) {
     usleep(50 * 1000);
     idle.stop();
     expect_count(0);
-    EXPECT_EQ(watcher->page().preemptions_total, 0u);
+    EXPECT_EQ(watcher->page().scope[HF_SCOPE_MACHINE].preemptions_total, 0u);
 }
 
 TEST_F(count, PreemptionsAndSleepsAreToldApart) {
     auto holders = preempted_holders(hold_and_be_busy);
-    EXPECT_GT(watcher->page().preemptions_total, 0u);
-    std::uint64_t sleeps = watcher->page().sleeps_total;
+    EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].preemptions_total, 0u);
+    std::uint64_t sleeps = watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total;
     followed_child sleeper(*watcher, [] {
         static hf_flexguard_t lock;
         hf_flexguard_lock(&lock);
         for (;;)
             pause();
     });
-    for (int i = 0; i < 1000 && watcher->page().sleeps_total == sleeps; i++)
+    for (int i = 0; i < 1000 && watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total == sleeps; i++)
         usleep(1000);
-    EXPECT_GT(watcher->page().sleeps_total, sleeps);
+    EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total, sleeps);
 }
 
 TEST_F(count, ReturnsToZeroAfterKill) {
@@ -208,7 +208,7 @@ TEST_F(count, IsZeroAndRetiredAfterTheMonitorHasGone) {
         mmap(nullptr, sizeof(hf_hint_page), PROT_READ, MAP_SHARED, watcher->page_fd(), 0));
     ASSERT_NE(page, MAP_FAILED);
     watcher.reset();
-    EXPECT_EQ(page->preempted_critical_sections, 0u);
+    EXPECT_EQ(page->scope[HF_SCOPE_MACHINE].preempted_critical_sections, 0u);
     EXPECT_EQ(page->monitor_state, static_cast<uint32_t>(HF_MONITOR_RETIRED));
     munmap(const_cast<hf_hint_page *>(page), sizeof(hf_hint_page));
 }

@@ -97,7 +97,7 @@ inline std::uint64_t count_settles(const monitor &watcher, const std::function<b
                                    int patience_ms = 5000) {
     std::uint64_t count = 0;
     for (int waited_ms = 0; waited_ms < patience_ms; waited_ms++) {
-        count = hf_load_relaxed(&watcher.page().preempted_critical_sections);
+        count = hf_load_relaxed(&watcher.page().scope[HF_SCOPE_MACHINE].preempted_critical_sections);
         if (wanted(count))
             break;
         usleep(1000);

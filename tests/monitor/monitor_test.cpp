@@ -25,7 +25,7 @@ protected:
 TEST_F(monitor_page, SaysThatTheMonitorIsAlive) {
     EXPECT_EQ(watcher->page().version, static_cast<uint32_t>(HF_HINT_VERSION));
     EXPECT_EQ(watcher->page().monitor_state, static_cast<uint32_t>(HF_MONITOR_ALIVE));
-    EXPECT_EQ(watcher->page().preempted_critical_sections, 0u);
+    EXPECT_EQ(watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections, 0u);
 }
 
 TEST_F(monitor_page, BeatsWithoutAnyProcessOfOurs) {
@@ -80,7 +80,7 @@ TEST_F(monitor_page, TellsWhenItsMonitorWasKilled) {
     char byte;
     int page_fd;
     ASSERT_TRUE(hf_receive_message(pair[0], &byte, 1, &page_fd));
-    ASSERT_TRUE(hf_hint_listen(page_fd));
+    ASSERT_TRUE(hf_hint_listen(page_fd, HF_GROUP_OF_ALL));
     EXPECT_TRUE(hf_hint_is_fresh());
     EXPECT_TRUE(hf_hint_has_monitor());
 
@@ -128,7 +128,7 @@ TEST_F(successor, GoesOnWithThePageAndItsProcesses) {
             pause();
     });
     EXPECT_EQ(count_becomes(*first, 1), 1u);
-    ASSERT_TRUE(hf_hint_listen(first->page_fd()));
+    ASSERT_TRUE(hf_hint_listen(first->page_fd(), HF_GROUP_OF_ALL));
 
     first.reset();
     EXPECT_FALSE(hf_hint_is_fresh());
@@ -142,7 +142,8 @@ TEST_F(successor, GoesOnWithThePageAndItsProcesses) {
     hf_hint_look_again();
     EXPECT_TRUE(hf_hint_has_monitor()) << "the page of before is kept again";
     EXPECT_EQ(second.followed_processes(), 1u);
-    EXPECT_EQ(second.page().preempted_critical_sections, 0u) << "it has not seen the holder yet";
+    EXPECT_EQ(second.page().scope[HF_SCOPE_MACHINE].preempted_critical_sections, 0u)
+        << "it has not seen the holder yet";
     holder.stop();
     holder.send(SIGCONT);
     EXPECT_EQ(count_becomes(second, 1), 1u);

@@ -25,7 +25,7 @@ protected:
     static constexpr std::size_t processes_max = 3;
 
     std::unique_ptr<monitor> watcher = monitor_or_skip();
-    monitor_server serving{watcher.get(), listening_socket(), everybody_up_to(processes_max)};
+    monitor_server serving{watcher.get(), listening_socket(), everybody_up_to(processes_max), scoping::cpus};
 
     hf_reply_status ask_to_register() const { return reply_on(hf_connect(serving.socket_name().c_str(), 5000)); }
 
@@ -33,7 +33,8 @@ protected:
         hf_request request = {.version = HF_REGISTRATION_VERSION,
                               .kind = HF_REQUEST_REGISTER,
                               .tls_offset = hf_thread_record_tls_offset()};
-        hf_reply reply = {.version = 0, .status = ~0u};
+        hf_reply reply{};
+        reply.status = ~0u;
         send(connection, &request, sizeof(request), MSG_NOSIGNAL);
         recv(connection, &reply, sizeof(reply), 0);
         close(connection);
@@ -145,11 +146,12 @@ TEST_F(service, ForkedChildrenAreFollowedToo) {
     family.add([this] {
         if (ask_to_register() != HF_REPLY_DONE)
             return false;
-        pid_t child = fork();
+        pid_t parent = getpid(), child = fork();
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            for (;;)
+            while (getppid() == parent) // it may have been killed before we asked to be told
                 pause();
+            _exit(0);
         }
         return child > 0;
     });
@@ -236,12 +238,13 @@ TEST_F(service, IsReportedAsWhatItIs) {
     }
 }
 
-// The storm: processes with preempted holders, killed in any order.
+// The storm: processes with preempted holders, in two scopes where there are two CPUs, killed in any order.
 TEST_F(service, KilledHoldersLeaveNothingInTheCount) {
     constexpr int processes = 1000;
     crowd holders;
     for (int i = 0; i < processes; i++)
-        holders.add([this] {
+        holders.add([this, i] {
+            stay_on_cpu(i % 2);
             bool registered = ask_to_register() == HF_REPLY_DONE;
             hf_critical_enter(hf_self());
             return registered;
@@ -249,12 +252,15 @@ TEST_F(service, KilledHoldersLeaveNothingInTheCount) {
     holders.let_go();
     auto most = [](std::uint64_t count) { return count > processes / 2; };
     EXPECT_TRUE(most(count_settles(*watcher, most))) << "they are preempted";
-    EXPECT_GT(watcher->page().preempted_critical_sections, 0u);
+    EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections, 0u);
+    EXPECT_EQ(watcher->followed_processes(), static_cast<std::uint64_t>(processes));
+    serving.reconsider_scopes();
     EXPECT_EQ(watcher->followed_processes(), static_cast<std::uint64_t>(processes));
     holders.kill_all();
     EXPECT_EQ(count_becomes(*watcher, 0), 0u);
     EXPECT_TRUE(watcher->audit());
-    EXPECT_EQ(watcher->page().preempted_critical_sections, 0u);
+    for (const hf_hint_scope &each : watcher->page().scope)
+        EXPECT_EQ(each.preempted_critical_sections, 0u);
     EXPECT_EQ(watcher->page().repairs_total, 0u);
 }
 
@@ -264,9 +270,9 @@ TEST_F(service, AnAuditFindsAWrongCountAndSetsItRight) {
         EXPECT_TRUE(watcher->audit());
         EXPECT_EQ(watcher->page().repairs_total, repairs) << "nothing to repair";
         watcher->spoil_count(by);
-        EXPECT_EQ(watcher->page().preempted_critical_sections, static_cast<std::uint64_t>(by));
+        EXPECT_EQ(watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections, static_cast<std::uint64_t>(by));
         EXPECT_TRUE(watcher->audit());
-        EXPECT_EQ(watcher->page().preempted_critical_sections, 0u);
+        EXPECT_EQ(watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections, 0u);
         EXPECT_EQ(watcher->page().repairs_total, repairs + 1);
     }
     // With a thread that is rightly counted.
@@ -278,7 +284,7 @@ TEST_F(service, AnAuditFindsAWrongCountAndSetsItRight) {
     EXPECT_EQ(count_becomes(*watcher, 1), 1u);
     watcher->spoil_count(5);
     EXPECT_TRUE(watcher->audit());
-    EXPECT_EQ(watcher->page().preempted_critical_sections, 1u);
+    EXPECT_EQ(watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections, 1u);
 }
 
 } // namespace

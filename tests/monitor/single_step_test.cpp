@@ -70,7 +70,9 @@ protected:
         return !hf_load_relaxed(&stage_->done);
     }
 
-    std::uint64_t counted() const { return hf_load_relaxed(&watcher->page().preempted_critical_sections); }
+    std::uint64_t counted() const {
+        return hf_load_relaxed(&watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections);
+    }
 
     stage *stage_;
     std::unique_ptr<monitor> watcher = monitor_or_skip();
