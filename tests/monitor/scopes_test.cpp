@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Counts by scope: programs that can't meet on a CPU do not hear of each other's holders, those that can always do, and
 // nobody misses a holder of its own while it is moved (S1).
-//
-// Shown able to fail: `has_arrived` always true, AHolderIsHeardWhileItIsMoved and AHolderKeepsItsProgramInTheMachinesScope;
-// `intruded_on` never set, WhoComesToTheCpuOfOthersIsHeardThere; `count_in` subtracting where the group counts in now,
-// not what the mark remembers, nearly all; who_may_meet comparing with single groups, not circles,
-// WhoMeetsThroughOthersSharesAScope; no look at users, UsersCanBeKeptApart; groups kept in use when empty,
-// WhoHasEndedIsInNobodysWay; marks of other scopes left out of the audit, AnAuditLooksAtEachScope; `reset` leaving
-// groups as they were, ASuccessorBeginsWithTheMachinesScope.
 #include <algorithm>
 #include <atomic>
 #include <poll.h>
