@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/cpu.h"
+#include "peers/peer_table.hpp"
 
 namespace holdfast::bench {
 namespace {
@@ -35,6 +36,13 @@ const hf_lock_kind &find_lock(const std::string &name) {
     if (const hf_lock_kind *kind = hf_lock_kind_find(name.c_str()))
         return *kind;
     std::string known = "glibc, default";
+    for (const peer &one : peers()) {
+        if (name == one.kind.name && !one.available)
+            throw std::invalid_argument("the lock '" + name + "' needs what this kernel does not have");
+        if (name == one.kind.name)
+            return one.kind;
+        known += std::string(", ") + one.kind.name;
+    }
     for (std::size_t i = 0; i < hf_lock_kind_count; i++)
         known += std::string(", ") + hf_lock_kinds[i].name;
     throw std::invalid_argument("there is no lock '" + name + "': use one of " + known);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The locks that a workload can run with: all of lock_list.def, and "glibc". Every one is called through the same table
-// of function pointers, so that no lock has a call less than another.
+// The locks that a workload can run with: "glibc", all of lock_list.def, and the peers of peer_list.def. Every one is
+// called through the same table of function pointers, so that no lock has a call less than another.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace holdfast::bench {
 
-// Throws std::invalid_argument with a sentence that lists the known names.
+// Throws std::invalid_argument with a sentence that lists the known names, or says why a lock is not to be had here. A
+// peer's trylock may be nullptr.
 const hf_lock_kind &find_lock(const std::string &name);
 
 // Free locks of one kind, each on cache lines of its own.

@@ -53,7 +53,7 @@ int workload_main(int argc, char **argv, const std::string &name,
     app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of threads.");
     std::string lock = "default";
     workload_options options{nullptr, 1, 0.5};
-    app.add_option("--lock", lock, "glibc, default, or a lock of Holdfast's")->capture_default_str();
+    app.add_option("--lock", lock, "glibc, default, a lock of Holdfast's, or a peer")->capture_default_str();
     app.add_option("--threads", options.threads, "Number of threads")
         ->check(cli::from_to(1u, cli::threads_max))
         ->capture_default_str();

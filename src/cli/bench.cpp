@@ -191,7 +191,7 @@ int bench(bench_options options) {
     if (options.list)
         return list_workloads();
     check_workload(options.workload);
-    check_locks(options.locks);
+    check_locks(options.locks, lock_choice::with_peers);
     options.threads = without_repeats(options.threads);
     return bench_run(std::move(options)).run();
 }
@@ -203,7 +203,7 @@ void add_bench(CLI::App &app, action &chosen) {
     CLI::App *verb = app.add_subcommand("bench", "Measure locks with a workload of Holdfast's");
     verb->add_option("workload", options->workload, "Which workload: see --list")->type_name("WORKLOAD");
     verb->add_flag("--list", options->list, "List the workloads");
-    add_locks_option(*verb, options->locks);
+    add_locks_option(*verb, options->locks, lock_choice::with_peers);
     verb->add_option("--threads", options->threads, "Numbers of threads, separated by commas")
         ->type_name("N,N,...")
         ->delimiter(',')

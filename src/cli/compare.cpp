@@ -65,7 +65,7 @@ public:
     explicit comparison(compare_options options) : options_(std::move(options)) {
         if (options_.program.empty())
             throw usage_error("there is no program to run: put it after --, as in 'holdfast compare -- ./benchmark'");
-        check_locks(options_.locks);
+        check_locks(options_.locks, lock_choice::interposed);
         if (!options_.metric_pattern.empty())
             metric_.emplace(options_.metric_pattern);
         if (!options_.json_path.empty())
@@ -186,7 +186,7 @@ private:
 void add_compare(CLI::App &app, action &chosen) {
     auto options = std::make_shared<compare_options>();
     CLI::App *verb = app.add_subcommand("compare", "Measure any program under several locks");
-    add_locks_option(*verb, options->locks);
+    add_locks_option(*verb, options->locks, lock_choice::interposed);
     verb->add_option("--rounds", options->rounds, "How often the program runs under each lock; figures are medians")
         ->type_name("N")
         ->check(from_to(1u, rounds_max))

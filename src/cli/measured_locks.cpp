@@ -5,9 +5,42 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/slice_extension.h"
+#include "cli/exit_status.hpp"
 #include "cli/session.hpp"
 
 namespace holdfast::cli {
+namespace {
+
+constexpr const char *all_peers = "peers";
+
+std::vector<std::string> peer_names() {
+    return {
+#define HF_PEER(name, source, summary) #name,
+#include "cli/peer_list.def"
+#undef HF_PEER
+    };
+}
+
+bool is_here(const std::string &peer) {
+    return peer != "slice_extension" || hf_slice_extension_enable();
+}
+
+std::vector<std::string> known_names(lock_choice choice) {
+    std::vector<std::string> names = lock_names();
+    if (choice == lock_choice::with_peers) {
+        for (const auto &one : peer_names())
+            names.push_back(one);
+        names.emplace_back(all_peers);
+    }
+    return names;
+}
+
+bool contains(const std::vector<std::string> &names, const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+} // namespace
 
 std::vector<std::string> every_lock() {
     std::vector<std::string> names = lock_names();
@@ -15,18 +48,32 @@ std::vector<std::string> every_lock() {
     return names;
 }
 
-void add_locks_option(CLI::App &verb, std::vector<std::string> &locks) {
-    verb.add_option("--locks", locks, fmt::format("Locks, separated by commas, of {}", fmt::join(lock_names(), ", ")))
+void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choice choice) {
+    verb.add_option("--locks", locks,
+                    fmt::format("Locks, separated by commas, of {}", fmt::join(known_names(choice), ", ")))
         ->type_name("NAME,...")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->capture_default_str();
 }
 
-void check_locks(std::vector<std::string> &locks) {
-    for (const auto &name : locks)
-        check_lock_name(name);
-    locks = without_repeats(locks);
+void check_locks(std::vector<std::string> &locks, lock_choice choice) {
+    std::vector<std::string> known = known_names(choice), chosen;
+    for (const auto &name : locks) {
+        if (!contains(known, name))
+            throw usage_error(fmt::format("there is no lock '{}': use one of {}", name, fmt::join(known, ", ")));
+        if (!is_here(name))
+            throw usage_error(fmt::format("this kernel has not what the lock '{}' needs: leave it out", name));
+        if (name != all_peers || choice != lock_choice::with_peers) {
+            chosen.push_back(name);
+            continue;
+        }
+        for (const auto &peer : peer_names()) {
+            if (is_here(peer))
+                chosen.push_back(peer);
+        }
+    }
+    locks = without_repeats(chosen);
 }
 
 std::vector<std::string> rotated(std::vector<std::string> locks, unsigned by) {

@@ -17,11 +17,15 @@ inline constexpr unsigned rounds_max = 100000;
 // glibc and every lock of lock_list.def, each once: without "default", which is one of them.
 std::vector<std::string> every_lock();
 
-// `locks` holds the default.
-void add_locks_option(CLI::App &verb, std::vector<std::string> &locks);
+// Which names a verb takes: what can be put under any program, or the peers of peer_list.def besides, and "peers" for
+// all of them that this machine has.
+enum class lock_choice { interposed, with_peers };
 
-// Leaves each name once. Throws usage_error for an unknown one.
-void check_locks(std::vector<std::string> &locks);
+// `locks` holds the default.
+void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choice choice);
+
+// Leaves each name once, with "peers" written out. Throws usage_error for an unknown one.
+void check_locks(std::vector<std::string> &locks, lock_choice choice);
 
 template <class Value>
 std::vector<Value> without_repeats(const std::vector<Value> &values) {

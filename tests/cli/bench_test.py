@@ -37,6 +37,16 @@ def test_every_lock_gets_a_record(holdfast, tmp_path, workload):
             assert 0.5 <= one["jain_ops"] <= 1.000001
 
 
+def test_peers_stands_for_locks_of_others(holdfast):
+    result = holdfast("bench", "shared-memory", *QUICK, "--locks", "mcs,peers,clh", "--threads", "1")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("threads"))
+    measured = [line.split()[0] for line in lines[at + 1:lines.index("", at)]]
+    assert measured[:2] == ["mcs", "clh"] and {"malthusian", "absl", "std_mutex"} < set(measured)
+    assert len(measured) == len(set(measured)) >= 16
+
+
 def test_about_tells_where_the_figures_come_from(holdfast, tmp_path):
     path = tmp_path / "cells.json"
     holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--json", path)

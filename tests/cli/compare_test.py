@@ -161,6 +161,7 @@ def test_programs_that_do_not_run(holdfast, program, status, part):
 @pytest.mark.parametrize("arguments, parts", [
     ([], ["program", "--"]),
     (["--locks", "lick", "--", "true"], ["'lick'", "glibc, default, flexguard"]),
+    (["--locks", "clh", "--", "true"], ["'clh'"]),  # for bench only
     (["--metric", "(", "--", "true"], ["'('", "not a regular expression", "missing )"]),
     (["--metric", "ops", "--", "true"], ["'ops'", "no group"]),
     (["--rounds", "0", "--", "true"], ["--rounds", "'0'"]),

@@ -1,65 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Every lock under forced preemption (signals whose handlers give the CPU away in the middle of anything), FlexGuard
-// also under thousands of forced mode changes a second, with sleepers, spinners, timed waiters, tries and plain futex
-// users mixed. A lost wake-up shows as a thread that makes no progress, a double owner as a count that does not add up.
+// Every lock under forced preemption (preempted_team.hpp), FlexGuard also under thousands of forced mode changes a
+// second, with sleepers, spinners, timed waiters, tries and plain futex users mixed.
 //
 // Shown able to fail (docs/verification.md): a thread that has slept takes the word as HELD; release without wake;
 // trylock that loads and stores.
 #include <atomic>
-#include <cerrno>
-#include <csignal>
 #include <functional>
-#include <memory>
-#include <pthread.h>
 #include <sched.h>
 #include <thread>
-#include <vector>
 
 #include "base/clock.h"
 #include "hint/hint.h"
 #include "lock/every_lock.hpp"
 #include "lock/flexguard_lock.h"
+#include "lock/preempted_team.hpp"
 
 namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int team_size = 8;
 constexpr int runs = 40;
-constexpr auto run_time = 40ms;
-constexpr auto stuck_time = 30s; // for threads that only have to get through once more
-
-void give_cpu_away(int) {
-    int saved_errno = errno;
-    sched_yield();
-    errno = saved_errno;
-}
-
-class preemption {
-public:
-    explicit preemption(std::vector<std::thread> &team) : team_(team) {
-        struct sigaction action {};
-        action.sa_handler = give_cpu_away;
-        action.sa_flags = SA_RESTART;
-        sigaction(SIGUSR1, &action, nullptr);
-        thread_ = std::thread([this] {
-            for (unsigned turn = 0; !stop_; turn++) {
-                pthread_kill(team_[turn % team_.size()].native_handle(), SIGUSR1);
-                std::this_thread::sleep_for(50us);
-            }
-        });
-    }
-    ~preemption() {
-        stop_ = true;
-        thread_.join();
-    }
-
-private:
-    std::vector<std::thread> &team_;
-    std::atomic<bool> stop_ = false;
-    std::thread thread_;
-};
 
 // A hint page of our own that changes its mind all the time.
 class mode_changes {
@@ -93,55 +54,10 @@ private:
 
 class stress : public every_lock {
 protected:
-    // What the lock protects: two plain integers that must stay equal.
-    struct alignas(64) protected_pair {
-        unsigned long first = 0;
-        char gap[64];
-        unsigned long second = 0;
-    } pair;
+    protected_pair pair;
 
-    void touch() {
-        ASSERT_EQ(pair.first, pair.second) << "two owners";
-        pair.first++;
-        hf_program_order();
-        pair.second++;
-    }
-
-    // Runs the team again and again and checks each time that all who went in came out.
-    void run_team(const std::function<void(int)> &once) {
-        for (int run = 0; run < runs; run++)
-            run_team_once(once);
-    }
-
-private:
-    void run_team_once(const std::function<void(int)> &once) {
-        std::atomic<bool> stop = false;
-        std::atomic<int> out = 0;
-        std::vector<std::thread> team;
-        for (int member = 0; member < team_size; member++)
-            team.emplace_back([&, member] {
-                while (!stop)
-                    once(member);
-                out++;
-            });
-        {
-            // A lost wake-up shows only when nobody comes by any more. The signals have to end first: one that
-            // interrupts a sleeper makes it look at the word again, which would mend what was lost.
-            preemption preempting(team);
-            std::this_thread::sleep_for(run_time);
-        }
-        stop = true;
-        auto give_up = std::chrono::steady_clock::now() + stuck_time;
-        while (out != team_size && std::chrono::steady_clock::now() < give_up)
-            std::this_thread::sleep_for(1ms);
-        if (out != team_size) {
-            std::fprintf(stderr, "%d of %d threads are stuck in %s: a lost wake-up\n", team_size - out, team_size,
-                         kind.name);
-            std::abort();
-        }
-        for (auto &thread : team)
-            thread.join();
-    }
+    void touch() { pair.touch(); }
+    void run_team(const std::function<void(int)> &once) { preempted_team(runs).run(kind.name, once); }
 };
 
 TEST_P(stress, ExcludesAndLosesNobodyUnderPreemption) {
