@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <optional>
 
+#include "cli/background_load.hpp"
 #include "cli/cell_runner.hpp"
 #include "cli/cell_summary.hpp"
 #include "cli/exit_status.hpp"
@@ -53,18 +54,12 @@ void check_workload(const std::string &name) {
                                    : fmt::format("there is no workload '{}': use one of {}", name, known));
 }
 
-std::string background_phrase(const bench_options &options) {
-    if (options.background == 0)
-        return "";
-    return "; " + format_number_of(options.background, "busy thread") + " of another process";
-}
-
 plot make_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
     plot picture;
     picture.title = options.workload + ": throughput over threads";
     picture.subtitles = {fmt::format("{}, {}; {} of {} s, median, minimum to maximum{}", machine_in(about),
                                      about.at("kernel").get<std::string>(), format_number_of(options.rounds, "round"),
-                                     options.seconds, background_phrase(options)),
+                                     options.seconds, background_phrase(options.background)),
                          "$ " + about.at("command").get<std::string>()};
     picture.x_label = "threads";
     picture.y_label = "operations per second";
@@ -165,7 +160,7 @@ private:
         if (records_.empty())
             return;
         fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n\n", options_.workload, machine_in(about_), options_.seconds,
-                   background_phrase(options_), about_.at("monitor").get<std::string>());
+                   background_phrase(options_.background), about_.at("monitor").get<std::string>());
         fmt::print("{}", cell_tables(records_, options_.locks, options_.threads));
     }
 

@@ -4,21 +4,12 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "cli/exit_status.hpp"
+#include "cli/background_load.hpp"
 #include "cli/install.hpp"
 #include "cli/quantity.hpp"
 
 namespace holdfast::cli {
 namespace {
-
-constexpr std::chrono::seconds background_patience{30};
-
-std::string one_line(std::string text) {
-    while (!text.empty() && text.back() == '\n')
-        text.pop_back();
-    std::size_t last = text.find_last_of('\n');
-    return last == std::string::npos ? text : text.substr(last + 1);
-}
 
 // What the program says of itself when it went well; the harness's own view of it otherwise.
 void judge(const process_end &end, cell_result &result) {
@@ -43,7 +34,7 @@ void judge(const process_end &end, cell_result &result) {
         }
     }
     result.reason = end.sentence();
-    if (std::string said = one_line(end.errors); !said.empty())
+    if (std::string said = last_line(end.errors); !said.empty())
         result.reason += ": " + said;
 }
 
@@ -55,20 +46,12 @@ std::string cell::label() const {
 
 cell_runner::cell_runner(settings chosen, const interruption &interrupted)
     : settings_(std::move(chosen)), interrupted_(interrupted),
-      workload_path_(workload_program(settings_.workload).string()),
-      background_path_(settings_.background ? workload_program("background-load").string() : "") {}
+      workload_path_(workload_program(settings_.workload).string()) {}
 
 std::optional<cell_result> cell_runner::run(const cell &one) const {
-    std::optional<process> background;
-    if (settings_.background) {
-        background.emplace(program{{background_path_, "--threads", std::to_string(settings_.background)}});
-        if (!background->wait_for_output(background_patience, interrupted_)) {
-            if (interrupted_.requested())
-                return std::nullopt;
-            process_end end = background->wait(std::chrono::seconds(0), nullptr);
-            throw failure("can't run the background load: " + one_line(end.errors));
-        }
-    }
+    background_load background(settings_.background, interrupted_);
+    if (!background.runs())
+        return std::nullopt;
     process workload(program{{workload_path_, "--lock", one.lock, "--threads", std::to_string(one.threads), "--seconds",
                               fmt::format("{}", settings_.seconds)},
                              settings_.variables});

@@ -45,7 +45,6 @@ private:
     settings settings_;
     const interruption &interrupted_;
     std::string workload_path_;
-    std::string background_path_;
 };
 
 } // namespace holdfast::cli

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/background_load.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interruption.hpp"
 #include "cli/invoker.hpp"
@@ -32,7 +33,9 @@ constexpr std::size_t shown_lines_max = 10;
 struct compare_options {
     std::vector<std::string> program;
     std::vector<std::string> locks{"glibc", "flexguard", "blocking"};
+    std::vector<unsigned> threads; // empty: the arguments are taken as they are
     unsigned rounds = 3;
+    unsigned background = 0;
     std::string metric_pattern;
     bool higher_is_better = false;
     bool lower_is_better = false;
@@ -51,6 +54,17 @@ std::string last_lines(const std::string &text, std::size_t lines_max) {
     return from == std::string::npos || from == 0 ? text : text.substr(from + 1);
 }
 
+constexpr std::string_view placeholder = "{}";
+
+// The arguments with each {} replaced. 0: as they are.
+std::vector<std::string> filled_in(std::vector<std::string> arguments, unsigned threads) {
+    for (std::string &one : arguments) {
+        for (std::size_t at = 0; threads && (at = one.find(placeholder, at)) != std::string::npos;)
+            one.replace(at, placeholder.size(), std::to_string(threads));
+    }
+    return arguments;
+}
+
 run_status status_of(const process_end &end) {
     if (end.why == process_end::cause::timed_out)
         return run_status::timeout;
@@ -65,6 +79,12 @@ public:
     explicit comparison(compare_options options) : options_(std::move(options)) {
         if (options_.program.empty())
             throw usage_error("there is no program to run: put it after --, as in 'holdfast compare -- ./benchmark'");
+        bool has_placeholder = std::any_of(options_.program.begin() + 1, options_.program.end(),
+                                           [](const auto &one) { return one.find(placeholder) != std::string::npos; });
+        if (!options_.threads.empty() && !has_placeholder)
+            throw usage_error("--threads replaces {} in the program's arguments, but they have none: put it where the "
+                              "number of threads goes, as in '-- ./benchmark --threads {}'");
+        options_.threads = options_.threads.empty() ? std::vector{0u} : without_repeats(options_.threads);
         check_locks(options_.locks, lock_choice::interposed);
         if (!options_.metric_pattern.empty())
             metric_.emplace(options_.metric_pattern);
@@ -99,23 +119,30 @@ public:
     }
 
 private:
-    std::size_t run_count() const { return options_.locks.size() * options_.rounds; }
+    std::size_t run_count() const { return options_.locks.size() * options_.threads.size() * options_.rounds; }
+
+    bool is_grid() const { return options_.threads.front() != 0; }
 
     void describe(const session &monitored) {
         about_ = about(monitored);
         about_["program"] = options_.program;
         about_["metric"] = metric_ ? options_.metric_pattern : "wall_s";
+        if (options_.background)
+            about_["background"] = options_.background;
         about_["better"] = by_.higher_is_better ? "higher" : "lower";
     }
 
     void measure(const session &monitored, const interruption &interrupted) {
         progress bar(run_count());
         for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
-            for (const auto &lock : rotated(options_.locks, round - 1)) {
-                bar.begin(fmt::format("{}, round {}", lock, round));
-                if (!measure_run(monitored, lock, round, interrupted, bar))
-                    break;
-                bar.end();
+            for (unsigned threads : options_.threads) {
+                for (const auto &lock : rotated(options_.locks, round - 1)) {
+                    program_run one{.lock = lock, .threads = threads, .round = round};
+                    bar.begin(label_of(one));
+                    if (interrupted.requested() || !measure_run(monitored, one, interrupted, bar))
+                        break;
+                    bar.end();
+                }
             }
             if (json_file_ && !runs_.empty())
                 json_file_->write(results_text(about_, runs_));
@@ -123,16 +150,20 @@ private:
     }
 
     // False when interrupted.
-    bool measure_run(const session &monitored, const std::string &lock, unsigned round, const interruption &interrupted,
-                     const progress &bar) {
-        program what{.arguments = options_.program,
-                     .variables = monitored.preload_environment({.lock = lock, .conf = "", .stats = false}),
+    bool measure_run(const session &monitored, program_run one, const interruption &interrupted, const progress &bar) {
+        background_load background(options_.background, interrupted);
+        if (!background.runs())
+            return false;
+        program what{.arguments = filled_in(options_.program, one.threads),
+                     .variables = monitored.preload_environment({.lock = one.lock, .conf = "", .stats = false}),
                      .user = user_,
                      .one_output = true};
         process_end end = process(what).wait(std::chrono::duration<double>(options_.timeout_s), &interrupted);
         if (end.why == process_end::cause::interrupted)
             return false;
-        program_run one{lock, round, status_of(end), std::nullopt, end.wall_s, end.cpu_s};
+        one.status = status_of(end);
+        one.wall_s = end.wall_s;
+        one.cpu_s = end.cpu_s;
         if (metric_ && one.status == run_status::ok) {
             one.metric = metric_->find(end.output);
             if (!one.metric)
@@ -152,7 +183,7 @@ private:
         std::string what =
             one.status == run_status::no_metric ? "ended well, but --metric found no number" : end.sentence();
         std::string output = options_.verbose ? end.output : last_lines(end.output, shown_lines_max);
-        fmt::print(stderr, "holdfast: {}, round {}: {} {}{}\n", one.lock, one.round, options_.program[0], what,
+        fmt::print(stderr, "holdfast: {}: {} {}{}\n", label_of(one), options_.program[0], what,
                    output.empty()     ? ""
                    : options_.verbose ? "; its output:"
                                       : "; its last lines:");
@@ -162,13 +193,25 @@ private:
     void report() const {
         if (runs_.empty())
             return;
-        fmt::print("{}\n{}; medians of {}{}\nmonitor: {}\n\n", about_.at("command").get<std::string>(),
+        fmt::print("{}\n{}; medians of {}{}{}\nmonitor: {}\n\n", about_.at("command").get<std::string>(),
                    machine_in(about_), format_number_of(options_.rounds, "round"),
                    by_.higher_is_better ? "; higher is better" : "; lower is better",
-                   about_.at("monitor").get<std::string>());
-        fmt::print("{}", comparison_table(runs_, options_.locks, by_));
+                   background_phrase(options_.background), about_.at("monitor").get<std::string>());
+        for (unsigned threads : options_.threads) {
+            if (threads)
+                fmt::print("{}\n", format_number_of(threads, "thread"));
+            fmt::print("{}{}", comparison_table(with_threads(runs_, threads), options_.locks, by_),
+                       threads ? "\n" : "");
+        }
+        if (is_grid())
+            fmt::print("{}", comparison_grid(runs_, options_.locks, options_.threads, by_));
         if (std::find(options_.locks.begin(), options_.locks.end(), "glibc") != options_.locks.end())
             fmt::print("\nvs glibc: median of the ratios within a round; above 1 is better than glibc\n");
+    }
+
+    static std::string label_of(const program_run &one) {
+        std::string threads = one.threads ? format_number_of(one.threads, "thread") + ", " : "";
+        return fmt::format("{}, {}round {}", one.lock, threads, one.round);
     }
 
     compare_options options_;
@@ -190,6 +233,16 @@ void add_compare(CLI::App &app, action &chosen) {
     verb->add_option("--rounds", options->rounds, "How often the program runs under each lock; figures are medians")
         ->type_name("N")
         ->check(from_to(1u, rounds_max))
+        ->capture_default_str();
+    verb->add_option("--threads", options->threads,
+                     "Numbers of threads, separated by commas: each replaces {} in the program's arguments")
+        ->type_name("N,N,...")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(from_to(1u, threads_max));
+    verb->add_option("--background", options->background, "Busy threads of another process beside each run")
+        ->type_name("N")
+        ->check(from_to(0u, threads_max))
         ->capture_default_str();
     verb->add_option("--metric", options->metric_pattern,
                      "Regular expression (RE2) whose first group is the number to compare, in the program's output "

@@ -99,6 +99,13 @@ double seconds(const timeval &time) {
 
 } // namespace
 
+std::string last_line(std::string text) {
+    while (!text.empty() && text.back() == '\n')
+        text.pop_back();
+    std::size_t before = text.find_last_of('\n');
+    return before == std::string::npos ? text : text.substr(before + 1);
+}
+
 std::string process_end::sentence() const {
     switch (why) {
     case cause::exited: return fmt::format("exited with status {}", number);

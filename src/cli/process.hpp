@@ -38,6 +38,9 @@ struct process_end {
     std::string sentence() const;
 };
 
+// The last line of what a program wrote, without the line's end.
+std::string last_line(std::string text);
+
 class process {
 public:
     // Throws failure, with the status of exit_status.hpp, when it can't be executed.

@@ -54,6 +54,23 @@ std::string shown(std::optional<double> value, std::string (*format)(double)) {
     return value ? format(*value) : "-";
 }
 
+std::optional<double> median_value(const runs_of_lock &runs, const yardstick &by) {
+    std::vector<double> values;
+    for (const program_run *one : runs) {
+        if (auto value = by.value(*one))
+            values.push_back(*value);
+    }
+    return median(values);
+}
+
+std::string grid_cell(const runs_of_lock &runs, std::optional<double> value, std::string (*format)(double)) {
+    bool all_ok =
+        std::all_of(runs.begin(), runs.end(), [](const program_run *one) { return one->status == run_status::ok; });
+    if (value)
+        return format(*value) + (all_ok ? "" : "*");
+    return all_ok ? "-" : status_of(runs);
+}
+
 std::vector<std::string> row_of(const std::string &lock, const runs_of_lock &runs, const runs_of_lock &glibc_runs,
                                 const yardstick &by) {
     std::vector<double> values, wall_s, cpu_s;
@@ -90,6 +107,8 @@ const char *name_of(run_status status) {
 
 void to_json(json &target, const program_run &run) {
     target = json{{"lock", run.lock}, {"round", run.round}, {"status", name_of(run.status)}};
+    if (run.threads)
+        target["threads"] = run.threads;
     if (run.metric)
         target["metric"] = *run.metric;
     target["wall_s"] = run.wall_s;
@@ -115,6 +134,36 @@ std::string comparison_table(const std::vector<program_run> &runs, const std::ve
     for (const auto &lock : locks)
         rows.add_row(row_of(lock, select(runs, lock), glibc_runs, by));
     return rows.text();
+}
+
+std::vector<program_run> with_threads(const std::vector<program_run> &runs, unsigned threads) {
+    std::vector<program_run> selected;
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(selected),
+                 [threads](const program_run &one) { return one.threads == threads; });
+    return selected;
+}
+
+std::string comparison_grid(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
+                            const std::vector<unsigned> &threads, const yardstick &by) {
+    std::vector<std::string> header{"threads"};
+    for (unsigned count : threads)
+        header.push_back(std::to_string(count));
+    table medians(header), ratios(header);
+    for (const auto &lock : locks) {
+        std::vector<std::string> median_row{lock}, ratio_row{lock};
+        for (unsigned count : threads) {
+            std::vector<program_run> cell = with_threads(runs, count);
+            runs_of_lock own = select(cell, lock), glibc = select(cell, "glibc");
+            median_row.push_back(grid_cell(own, median_value(own, by), format_measured));
+            ratio_row.push_back(grid_cell(own, ratio_to_glibc(own, glibc, by), format_ratio));
+        }
+        medians.add_row(median_row);
+        ratios.add_row(ratio_row);
+    }
+    std::string text = std::string(by.by_metric ? "Metric" : "Wall time (s)") + ", median\n" + medians.text();
+    if (std::find(locks.begin(), locks.end(), "glibc") != locks.end())
+        text += "\nRatio to glibc in the same round, median (above 1: better)\n" + ratios.text();
+    return text;
 }
 
 } // namespace holdfast::cli

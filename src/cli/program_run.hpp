@@ -22,9 +22,10 @@ const char *name_of(run_status status);
 
 struct program_run {
     std::string lock;
-    unsigned round = 0; // from 1
+    unsigned threads = 0; // what {} stood for; 0: --threads was not given
+    unsigned round = 0;   // from 1
     run_status status = run_status::ok;
-    std::optional<double> metric;
+    std::optional<double> metric = {};
     double wall_s = 0;
     double cpu_s = 0;
 };
@@ -43,5 +44,13 @@ struct yardstick {
 // A row a lock: status, medians, and the ratio to glibc, made so that above 1 is better than glibc.
 std::string comparison_table(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                              const yardstick &by);
+
+// The runs with that number of threads.
+std::vector<program_run> with_threads(const std::vector<program_run> &runs, unsigned threads);
+
+// Two tables, of medians and of ratios to glibc, with a row a lock and a column a number of threads. Of a lock that
+// went well in some rounds only there is a `*`; else what became of it.
+std::string comparison_grid(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
+                            const std::vector<unsigned> &threads, const yardstick &by);
 
 } // namespace holdfast::cli

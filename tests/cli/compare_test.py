@@ -158,8 +158,47 @@ def test_programs_that_do_not_run(holdfast, program, status, part):
     assert result.stderr.startswith("holdfast: ") and part in result.stderr and result.stderr.count("\n") == 1
 
 
+def test_a_grid_over_numbers_of_threads(holdfast, tmp_path):
+    script = 'case "$HOLDFAST_LOCK" in "") rate=100;; *) rate=$((100 * $1));; esac; echo "rate: $rate with-$1"'
+    result = holdfast("compare", "--rounds", "2", "--locks", "glibc,blocking", "--threads", "1,4,16", "--metric",
+                      "rate: ([0-9.]+)", "--json", tmp_path / "runs.json", "--", "sh", "-c", script, "sh", "{}")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    for count in ("1 thread", "4 threads", "16 threads"):
+        assert lines[lines.index(count) + 1].split()[:3] == ["lock", "status", "metric"]
+    at = lines.index("Metric, median")
+    assert [line.split() for line in lines[at + 1:at + 4]] == [
+        ["threads", "1", "4", "16"], ["glibc", "100", "100", "100"], ["blocking", "100", "400", "1600"]]
+    at = next(number for number, line in enumerate(lines) if line.startswith("Ratio to glibc"))
+    assert lines[at + 3].split() == ["blocking", "1.00x", "4.00x", "16.0x"]
+    records = json.loads((tmp_path / "runs.json").read_text())["records"]
+    assert [(one["round"], one["threads"], one["lock"]) for one in records[:4]] == [
+        (1, 1, "glibc"), (1, 1, "blocking"), (1, 4, "glibc"), (1, 4, "blocking")]
+    assert len(records) == 12
+
+
+def test_a_cell_of_the_grid_that_fails_says_so(holdfast):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--threads", "1,2", "--", "sh", "-c",
+                      "test $1 = 1", "sh", "{}")
+    assert result.returncode == 1
+    lines = result.stdout.splitlines()
+    assert lines[lines.index("Wall time (s), median") + 2].split()[2] == "failed"
+    assert "holdfast: glibc, 2 threads, round 1: sh exited with status 1" in result.stderr
+
+
+def test_background_load_runs_beside_the_program(holdfast):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc", "--background", "2", "--", "sh", "-c",
+                      "for exe in /proc/[0-9]*/exe; do readlink $exe; done | grep -q /background-load$")
+    assert result.returncode == 0, result.stderr
+    assert "2 busy threads of another process" in result.stdout
+    assert running("background-load") == []
+
+
 @pytest.mark.parametrize("arguments, parts", [
     ([], ["program", "--"]),
+    (["--threads", "2", "--", "true"], ["--threads", "{}"]),
+    (["--threads", "0", "--", "true", "{}"], ["--threads", "'0'"]),
+    (["--background", "-1", "--", "true"], ["--background", "'-1'"]),
     (["--locks", "lick", "--", "true"], ["'lick'", "glibc, default, flexguard"]),
     (["--locks", "clh", "--", "true"], ["'clh'"]),  # for bench only
     (["--metric", "(", "--", "true"], ["'('", "not a regular expression", "missing )"]),
