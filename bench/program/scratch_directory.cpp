@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "scratch_directory.hpp"
+#include "program/scratch_directory.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -44,7 +44,7 @@ sigset_t block_ending_signals() {
 
 scratch_directory::scratch_directory(const fs::path &parent) {
     sigset_t ending = block_ending_signals();
-    std::string pattern = (parent / "holdfast-leveldb-XXXXXX").string();
+    std::string pattern = (parent / "holdfast-XXXXXX").string();
     if (!mkdtemp(pattern.data()))
         throw std::system_error(errno, std::generic_category(), "can't make a directory in " + parent.string());
     path_ = pattern;

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The programs of bench/program/program_list.txt: each does its work under our locks, with few threads and with many,
+prints its figure, and finds out when its locks do not lock.
+
+Shown able to fail: expect() in bench/program/program.cpp without its throw: no program but those that crash is found to
+notice; a name in the list that is no program's; another figure's name.
+"""
+
+import os
+import re
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAMS
+
+LIST = Path(__file__).resolve().parents[2] / "bench" / "program" / "program_list.txt"
+LISTED = [line.split() for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
+NAMES = [one[0] for one in LISTED]
+LOCKS_THAT_DO_NOTHING = os.environ.get("LOCKS_THAT_DO_NOTHING", "")
+
+
+def no_core():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+@pytest.mark.parametrize("name, figure, arguments", [(one[0], one[1], one[2:]) for one in LISTED], ids=NAMES)
+def test_it_does_its_work_under_our_locks(holdfast, name, figure, arguments):
+    result = holdfast("compare", "--rounds", "1", "--locks", "glibc,flexguard", "--threads", "1,40", "--timeout", "100",
+                      "--metric", f"^{figure} : ([0-9]+) ", "--", PROGRAMS / name, "--threads", "{}",
+                      "--seconds", "0.05", *arguments, timeout=220)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.skipif(not LOCKS_THAT_DO_NOTHING, reason="LOCKS_THAT_DO_NOTHING is not set: run by ctest")
+@pytest.mark.parametrize("name, arguments", [(one[0], one[2:]) for one in LISTED], ids=NAMES)
+def test_it_finds_out_when_its_locks_do_not_lock(name, arguments, tmp_path):
+    # Threads need not meet in any one run, so it has many.
+    for _ in range(100):
+        try:
+            result = subprocess.run([PROGRAMS / name, "--threads", "4", "--seconds", "0.05", *arguments],
+                                    env=os.environ | {"LD_PRELOAD": LOCKS_THAT_DO_NOTHING, "TMPDIR": str(tmp_path)},
+                                    capture_output=True, text=True, errors="replace", timeout=20, check=False,
+                                    stdin=subprocess.DEVNULL, preexec_fn=no_core)
+        except subprocess.TimeoutExpired:
+            return  # its data were damaged so that it found no end
+        if result.returncode != 0:
+            assert result.returncode < 0 or (result.returncode == 1 and f"{name}: " in result.stderr)
+            return
+    pytest.fail("it never noticed")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_explains_itself(name):
+    def run(*arguments):
+        return subprocess.run([PROGRAMS / name, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+    assert "--threads" in run("--help").stdout
+    result = run("--threads", "0")
+    assert result.returncode == 2
+    assert re.fullmatch(rf"{name}: .*'0' is not a whole number from 1 to 10000\n", result.stderr)
