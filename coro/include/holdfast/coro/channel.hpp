@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A channel: values from any number of senders to any number of receivers, in order. Bounded; without room it is a
+// rendezvous.
+//
+// N1  A value that was sent is received once, unless the channel is destroyed with it.
+// N2  Receivers wait only while nothing is there, senders only while there is no room; each first come, first served.
+// N3  After close() nothing more is sent; what is there is still received; then receivers get nothing.
+// Whom a send or a receive lets go on is scheduled, and the caller goes on: neither has a lock for which others would
+// wait, so an exchange would cost without a gain. Test: tests/coro/primitives_test.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "holdfast/coro/limited_wait.hpp"
+
+namespace holdfast::coro {
+
+template <class T>
+class [[nodiscard]] channel {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "a channel's values must move without exceptions: send a "
+                                                           "std::unique_ptr to what can't");
+
+public:
+    // Allocates room for `capacity` values; 0: a sender waits until a receiver has come.
+    explicit channel(std::size_t capacity) : room_(capacity) {}
+    channel(const channel &) = delete;
+    channel &operator=(const channel &) = delete;
+
+    class send_awaiter;
+    class receive_awaiter;
+
+    // co_await c.send(value): false when the channel is closed, or a limit was reached; the value is dropped then.
+    // O(1).
+    [[nodiscard]] send_awaiter send(T value, std::stop_token token = {}) {
+        return send_awaiter(*this, std::move(value), {std::nullopt, std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] send_awaiter send_for(T value, std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return send_awaiter(*this, std::move(value), {deadline_after(time), std::move(token)});
+    }
+    // co_await c.receive(): nothing when the channel is closed and empty, or a limit was reached. O(1).
+    [[nodiscard]] receive_awaiter receive(std::stop_token token = {}) {
+        return receive_awaiter(*this, {std::nullopt, std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] receive_awaiter receive_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return receive_awaiter(*this, {deadline_after(time), std::move(token)});
+    }
+    // From any thread. `value` is moved from only on success.
+    [[nodiscard]] bool try_send(T &value) noexcept {
+        waiter *let_go = nullptr;
+        bool sent = false;
+        {
+            spin_lock held(guard_);
+            sent = put(value, let_go);
+        }
+        if (let_go)
+            schedule(*let_go);
+        return sent;
+    }
+    [[nodiscard]] std::optional<T> try_receive() noexcept {
+        waiter *let_go = nullptr;
+        std::optional<T> value;
+        {
+            spin_lock held(guard_);
+            value = get(let_go);
+        }
+        if (let_go)
+            schedule(*let_go);
+        return value;
+    }
+
+    // From any thread; all who wait go on. O(waiters).
+    void close() noexcept {
+        wait_list chosen;
+        {
+            spin_lock held(guard_);
+            closed_ = true;
+            while (waiter *one = senders_.choose())
+                chosen.append(*one);
+            while (waiter *one = receivers_.choose())
+                chosen.append(*one);
+        }
+        schedule_all(chosen);
+    }
+
+private:
+    // A value, and whether it has been handed over. `value` is the sender's own, or the receiver's place for it.
+    class party : public limited_waiter {
+    public:
+        party(channel &of, wait_list &list, wait_limits limits)
+            : limited_waiter(std::move(limits), withdraw), of_(of), list_(list) {}
+        ~party() {
+            if (!suspended_)
+                return;
+            disarm();
+            spin_lock held(of_.guard_);
+            list_.unlink(*this);
+        }
+
+        std::optional<T> value;
+        bool done = false;
+
+    protected:
+        // Under the guard: true when it waits. What it wants was just found not to be there.
+        bool wait_in_list() noexcept { return list_.link(*this); }
+        void after_wait() noexcept {
+            if (suspended_)
+                disarm();
+            suspended_ = false;
+        }
+        channel &of_;
+        bool suspended_ = false;
+
+    private:
+        static void withdraw(limited_waiter &one) noexcept {
+            auto &self = static_cast<party &>(one);
+            {
+                spin_lock held(self.of_.guard_);
+                self.list_.unlink(one);
+            }
+            schedule(one);
+        }
+        wait_list &list_;
+    };
+
+    // Under the guard. True when `value` was taken; `let_go` is who goes on by that.
+    bool put(T &value, waiter *&let_go) noexcept {
+        if (closed_)
+            return false;
+        if (waiter *one = receivers_.choose()) {
+            auto *receiver = static_cast<party *>(one);
+            receiver->value.emplace(std::move(value));
+            receiver->done = true;
+            let_go = one;
+            return true;
+        }
+        if (count_ == room_.size())
+            return false;
+        room_[(first_ + count_++) % room_.size()].emplace(std::move(value));
+        return true;
+    }
+    std::optional<T> get(waiter *&let_go) noexcept {
+        std::optional<T> value;
+        if (count_ > 0) {
+            value = std::exchange(room_[first_], std::nullopt);
+            first_ = (first_ + 1) % room_.size();
+            count_--;
+        }
+        if (waiter *one = senders_.choose()) {
+            auto *sender = static_cast<party *>(one);
+            sender->done = true;
+            let_go = one;
+            if (!value)
+                return std::exchange(sender->value, std::nullopt); // a rendezvous
+            room_[(first_ + count_++) % room_.size()] = std::exchange(sender->value, std::nullopt);
+        }
+        return value;
+    }
+
+    spin_guard guard_;
+    std::vector<std::optional<T>> room_;
+    std::size_t first_ = 0;
+    std::size_t count_ = 0;
+    bool closed_ = false;
+    wait_list senders_;
+    wait_list receivers_;
+};
+
+template <class T>
+class [[nodiscard]] channel<T>::send_awaiter : private channel<T>::party {
+public:
+    send_awaiter(channel &of, T sent, wait_limits limits) : party(of, of.senders_, std::move(limits)) {
+        this->value.emplace(std::move(sent));
+    }
+    [[nodiscard]] bool await_ready() {
+        this->done = this->of_.try_send(*this->value);
+        return this->done || this->limits_passed();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
+        this->prepare(self);
+        this->arm();
+        this->suspended_ = true;
+        waiter *let_go = nullptr;
+        {
+            spin_lock held(this->of_.guard_);
+            this->done = this->of_.put(*this->value, let_go);
+            if (!this->done && !this->of_.closed_ && this->wait_in_list())
+                return true;
+        }
+        if (let_go)
+            schedule(*let_go);
+        return false;
+    }
+    [[nodiscard]] bool await_resume() noexcept {
+        this->after_wait();
+        return this->done;
+    }
+};
+
+template <class T>
+class [[nodiscard]] channel<T>::receive_awaiter : private channel<T>::party {
+public:
+    receive_awaiter(channel &of, wait_limits limits) : party(of, of.receivers_, std::move(limits)) {}
+    [[nodiscard]] bool await_ready() {
+        this->value = this->of_.try_receive();
+        return this->value || this->limits_passed();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
+        this->prepare(self);
+        this->arm();
+        this->suspended_ = true;
+        waiter *let_go = nullptr;
+        {
+            spin_lock held(this->of_.guard_);
+            this->value = this->of_.get(let_go);
+            if (!this->value && !this->of_.closed_ && this->wait_in_list())
+                return true;
+        }
+        if (let_go)
+            schedule(*let_go);
+        return false;
+    }
+    [[nodiscard]] std::optional<T> await_resume() noexcept {
+        this->after_wait();
+        return std::move(this->value);
+    }
+};
+
+} // namespace holdfast::coro

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// All of Holdfast's coroutine library but the adapters to other executors. docs/coroutines.md has a tutorial.
+#pragma once
+
+#include "holdfast/coro/barrier.hpp"
+#include "holdfast/coro/channel.hpp"
+#include "holdfast/coro/condition_variable.hpp"
+#include "holdfast/coro/event.hpp"
+#include "holdfast/coro/latch.hpp"
+#include "holdfast/coro/mutex.hpp"
+#include "holdfast/coro/pool.hpp"
+#include "holdfast/coro/semaphore.hpp"
+#include "holdfast/coro/shared_mutex.hpp"
+#include "holdfast/coro/sleep.hpp"
+#include "holdfast/coro/spawn.hpp"
+#include "holdfast/coro/task.hpp"
+#include "holdfast/coro/when_all.hpp"

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A latch: waits until so many things have happened. Test: tests/coro/primitives_test.
+#pragma once
+
+#include <cstddef>
+
+#include "holdfast/coro/event.hpp"
+
+namespace holdfast::coro {
+
+class [[nodiscard]] latch {
+public:
+    explicit latch(std::size_t expected) noexcept : missing_(expected), over_(expected == 0) {}
+
+    // From any thread. Requires that not more than expected are counted. Who has waited may destroy the latch.
+    void count_down(std::size_t by = 1) noexcept {
+        if (missing_.fetch_sub(by, std::memory_order_acq_rel) == by)
+            over_.set();
+    }
+    [[nodiscard]] bool try_wait() noexcept { return over_.try_wait(); }
+    [[nodiscard]] auto wait() noexcept { return over_.wait(); }
+    [[nodiscard]] auto wait(std::stop_token token) { return over_.wait(std::move(token)); }
+    template <class Rep, class Period>
+    [[nodiscard]] auto wait_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return over_.wait_for(time, std::move(token));
+    }
+
+private:
+    std::atomic<std::size_t> missing_;
+    event over_;
+};
+
+} // namespace holdfast::coro

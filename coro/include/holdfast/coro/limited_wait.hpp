@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Waiting for a primitive whose words are all kept together by one guard: what event, latch, barrier, semaphore,
+// shared_mutex and channel have in common.
+//
+// A primitive has take(waiter *), give_back(waiter &) and someone_left():
+//   take           under the guard: gives what is wanted, if it is there and nobody waits before; null: a caller
+//   without
+//                  a waiter
+//   give_back      without the guard: a waiter was chosen but its coroutine is destroyed; what it was given goes on
+//   someone_left   without the guard: a waiter that may have been before others has gone
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "holdfast/coro/policy.hpp"
+#include "holdfast/coro/spin_guard.hpp"
+#include "holdfast/coro/waiter.hpp"
+
+namespace holdfast::coro {
+
+// Lets all of a list, which nobody else has, go on.
+inline void schedule_all(wait_list &chosen) noexcept {
+    while (waiter *one = chosen.first()) {
+        chosen.unlink(*one); // W3: before it may go on
+        schedule(*one);
+    }
+}
+
+namespace detail {
+
+enum class entry { got_it, waits, cancelled };
+
+template <class Primitive>
+class waited_on {
+public:
+    waited_on() = default;
+    waited_on(const waited_on &) = delete;
+    waited_on &operator=(const waited_on &) = delete;
+
+    // The awaiters' side
+    // ------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] bool take_at_once(waiter &one) noexcept {
+        spin_lock held(guard_);
+        return self().take(&one);
+    }
+    [[nodiscard]] entry enter(waiter &one) noexcept {
+        spin_lock held(guard_);
+        if (one.was(wait_state::cancelled))
+            return entry::cancelled;
+        if (self().take(&one)) {
+            if (one.advance(wait_state::arming, wait_state::chosen))
+                return entry::got_it;
+            // Cancelled just now, and given what it wanted: that counts.
+            one.state.store(wait_state::chosen, std::memory_order_release);
+            return entry::got_it;
+        }
+        return waiters_.link(one) ? entry::waits : entry::cancelled;
+    }
+    // W2: called by who cancelled it.
+    void withdraw(waiter &one) noexcept {
+        {
+            spin_lock held(guard_);
+            waiters_.unlink(one);
+        }
+        self().someone_left();
+        schedule(one);
+    }
+    // Its coroutine is destroyed.
+    void abandon(waiter &one) noexcept {
+        bool was_linked = false;
+        {
+            spin_lock held(guard_);
+            was_linked = one.linked;
+            waiters_.unlink(one);
+        }
+        if (!was_linked && one.was(wait_state::chosen))
+            self().give_back(one);
+        else if (was_linked)
+            self().someone_left();
+    }
+
+protected:
+    ~waited_on() = default;
+
+    spin_guard guard_;
+    wait_list waiters_;
+
+private:
+    Primitive &self() noexcept { return static_cast<Primitive &>(*this); }
+};
+
+template <class Primitive>
+class [[nodiscard]] wait_for_ever : private waiter {
+public:
+    wait_for_ever(Primitive &of, unsigned what) noexcept : of_(of) { kind = what; }
+    ~wait_for_ever() {
+        if (suspended_)
+            of_.abandon(*this);
+    }
+    [[nodiscard]] bool await_ready() noexcept { return of_.take_at_once(*this); }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        suspended_ = true;
+        prepare(self);
+        return of_.enter(*this) == entry::waits;
+    }
+    void await_resume() noexcept { suspended_ = false; }
+
+private:
+    Primitive &of_;
+    bool suspended_ = false;
+};
+
+// co_await: whether it got what it waited for.
+template <class Primitive>
+class [[nodiscard]] wait_within_limits : private limited_waiter {
+public:
+    wait_within_limits(Primitive &of, unsigned what, wait_limits limits)
+        : limited_waiter(std::move(limits), withdraw), of_(of) {
+        kind = what;
+    }
+    ~wait_within_limits() {
+        if (!suspended_)
+            return;
+        disarm();
+        of_.abandon(*this);
+    }
+    [[nodiscard]] bool await_ready() {
+        got_ = of_.take_at_once(*this);
+        return got_ || limits_passed();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
+        prepare(self);
+        arm();
+        suspended_ = true;
+        return of_.enter(*this) == entry::waits;
+    }
+    [[nodiscard]] bool await_resume() noexcept {
+        if (suspended_) {
+            disarm();
+            suspended_ = false;
+            got_ = was(wait_state::chosen);
+        }
+        return got_;
+    }
+
+private:
+    static void withdraw(limited_waiter &one) noexcept {
+        auto &self = static_cast<wait_within_limits &>(one);
+        self.of_.withdraw(self);
+    }
+
+    Primitive &of_;
+    bool suspended_ = false;
+    bool got_ = false;
+};
+
+// Ends a primitive's operation that chose waiters while its caller may be suspended: the first goes on here, as the
+// policy says, the others are scheduled before.
+template <policy Policy>
+bool hand_over_first(std::coroutine_handle<> self, wait_list &chosen, deferred &frame) noexcept {
+    waiter *first = chosen.first();
+    if (!first)
+        return false;
+    chosen.unlink(*first);
+    schedule_all(chosen);
+    return hand_over<Policy>(self, *first, frame);
+}
+
+// co_await of an operation that gives something to waiters. Operation: void(wait_list &), puts who was chosen there.
+template <policy Policy, class Operation>
+class [[nodiscard]] giving : private deferred {
+public:
+    explicit giving(Operation operation) noexcept : operation_(operation) {}
+    [[nodiscard]] bool await_ready() noexcept {
+        operation_(chosen_);
+        return chosen_.empty();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        wait_list chosen = chosen_; // a copy: this may be gone before its last one is scheduled
+        return hand_over_first<Policy>(self, chosen, *this);
+    }
+    void await_resume() const noexcept {}
+
+private:
+    Operation operation_;
+    wait_list chosen_;
+};
+
+} // namespace detail
+
+} // namespace holdfast::coro

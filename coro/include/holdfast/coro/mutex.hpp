@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A mutex for coroutines, first come, first served.
+//
+//                  try, lock: CAS                   lock: under the guard, linked
+//      0 (free) --------------> HELD ------------------------------> HELD | WAITED
+//               <-------------       <------------------------------
+//                 unlock: CAS          unlock: under the guard, the last waiter is chosen and the owner, HELD stays
+//
+//      GUARD is set, in any state, by who changes the list of waiters; while it is set nobody else changes the word.
+//
+// M1  Exclusion. Who moves the word out of 0 is inside, or who was chosen by the owner.
+// M2  Nobody is forgotten: while a waiter is linked, HELD and WAITED are set; and the owner who finds WAITED looks for
+//     a waiter before it lets go.
+// M3  The release of the word, or of the guard, is the unlocker's last touch: the next owner may destroy the mutex.
+// M4  What waits is resumed once (W1, W2 in waiter.hpp).
+// Model: verify/coro_mutex.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "holdfast/coro/policy.hpp"
+#include "holdfast/coro/spin_guard.hpp"
+#include "holdfast/coro/waiter.hpp"
+
+namespace holdfast::coro {
+
+// What with() takes: a function without arguments that does not return a reference. It can't suspend.
+template <class Function>
+concept critical_section = std::invocable<Function &> && !std::is_reference_v<std::invoke_result_t<Function &>>;
+
+template <policy Policy>
+class basic_scoped_lock;
+
+struct mutex_options {
+    unsigned spins_max =
+        16; // polls of a held mutex, while nobody waits for it, before the caller is suspended; 0: none
+};
+
+template <policy Policy>
+class [[nodiscard]] basic_mutex {
+public:
+    using scoped_lock_type = basic_scoped_lock<Policy>;
+
+    basic_mutex() = default;
+    explicit basic_mutex(mutex_options options) noexcept : spins_max_(options.spins_max), spins_(options.spins_max) {}
+    basic_mutex(const basic_mutex &) = delete;
+    basic_mutex &operator=(const basic_mutex &) = delete;
+    // Requires that nobody has it and nobody waits for it.
+    ~basic_mutex() = default;
+
+    class lock_awaiter;
+    class limited_lock_awaiter;
+    class scoped_lock_awaiter;
+    class unlock_awaiter;
+    template <critical_section Section>
+    class section_awaiter;
+
+    // co_await m.lock(): returns once the caller has the mutex. O(1).
+    [[nodiscard]] lock_awaiter lock() noexcept { return lock_awaiter(*this); }
+
+    // co_await m.unlock(). Requires that the caller has it. Under CES the caller may go on on another thread. O(1).
+    [[nodiscard]] unlock_awaiter unlock() noexcept { return unlock_awaiter(*this); }
+
+    // auto held = co_await m.scoped_lock(); ... co_await held.unlock(); Without the last, the destructor unlocks.
+    [[nodiscard]] scoped_lock_awaiter scoped_lock() noexcept { return scoped_lock_awaiter(*this); }
+
+    // auto result = co_await m.with([&] { ... }): runs the function while the mutex is held, on this thread or on that
+    // of an owner before (combining); then the caller goes on. Exceptions come out of the co_await. The fastest way.
+    template <critical_section Section>
+    [[nodiscard]] section_awaiter<Section> with(Section section) {
+        return section_awaiter<Section>(*this, std::move(section));
+    }
+
+    // Never waits. False when somebody has it.
+    [[nodiscard]] bool try_lock() noexcept {
+        std::uint32_t expected = 0;
+        // Acquires what the last owner did: pairs with release_word() and release_guard().
+        return word_.compare_exchange_strong(expected, held, std::memory_order_acquire, std::memory_order_relaxed);
+    }
+
+    // co_await m.try_lock_for(5ms), also with a std::stop_token: false when the time is over, or the stop was
+    // requested, before the caller got it. A time limit needs a caller that runs on an executor.
+    template <class Rep, class Period>
+    [[nodiscard]] limited_lock_awaiter try_lock_for(std::chrono::duration<Rep, Period> wait,
+                                                    std::stop_token token = {}) {
+        return try_lock_until(deadline_after(wait), std::move(token));
+    }
+    [[nodiscard]] limited_lock_awaiter try_lock_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return limited_lock_awaiter(*this, wait_limits{deadline, std::move(token)});
+    }
+    // co_await m.lock(token): false when the stop was requested before the caller got it.
+    [[nodiscard]] limited_lock_awaiter lock(std::stop_token token) {
+        return limited_lock_awaiter(*this, wait_limits{std::nullopt, std::move(token)});
+    }
+
+    // Unlocks where the caller can't be suspended: the next owner is queued. For destructors.
+    void unlock_unsuspended() noexcept {
+        while (waiter *next = choose_or_release()) {
+            if (!combine(*next)) {
+                hand_over_unsuspended<Policy>(*next);
+                return;
+            }
+        }
+    }
+
+    // For primitives that are built on a mutex ------------------------------------------------------------------------
+
+    // Makes `one` the owner if nobody is, and else a waiter that can't be cancelled. True when it is the owner.
+    [[nodiscard]] bool own_or_wait(waiter &one) noexcept {
+        one.state.store(wait_state::committed, std::memory_order_release);
+        std::uint32_t seen = lock_guard();
+        if (!(seen & held)) {
+            release_guard(held);
+            return true;
+        }
+        waiters_.append(one);
+        release_guard(held | waited);
+        return false;
+    }
+
+    // Unlocks for a caller that is suspended anyway: the next owner gets its thread.
+    void unlock_suspended() noexcept {
+        while (waiter *next = choose_or_release()) {
+            if (combine(*next))
+                continue;
+            run_context *context = current_context();
+            if (Policy != policy::dispatch && context && context->home && context->home == next->home)
+                context->slot = next->handle;
+            else
+                hand_over_unsuspended<Policy>(*next);
+            return;
+        }
+    }
+
+    // The end of a waiter whose coroutine is destroyed: it is taken out, or gives back what it never used.
+    void abandon(waiter &one) noexcept {
+        if (one.was(wait_state::arming))
+            return;
+        std::uint32_t seen = lock_guard();
+        bool linked = one.linked;
+        waiters_.unlink(one);
+        release_guard(waiters_.empty() ? seen & ~waited : seen);
+        if (!linked && (one.was(wait_state::chosen) || one.was(wait_state::committed)))
+            unlock_unsuspended();
+    }
+
+private:
+    enum : std::uint32_t { held = 1, waited = 2, guard = 4 };
+
+    // The word as it was. Until release_guard() nobody else changes it.
+    std::uint32_t lock_guard() noexcept {
+        spin_wait wait;
+        for (;;) {
+            std::uint32_t seen = word_.load(std::memory_order_relaxed);
+            if (!(seen & guard) && word_.compare_exchange_weak(seen, seen | guard, std::memory_order_acquire))
+                return seen;
+            wait.once();
+        }
+    }
+    void release_guard(std::uint32_t word) noexcept { word_.store(word, std::memory_order_release); }
+
+    [[nodiscard]] bool release_word() noexcept {
+        std::uint32_t expected = held;
+        return word_.compare_exchange_strong(expected, 0, std::memory_order_release, std::memory_order_relaxed);
+    }
+
+    // M2, M3: the next owner, or null when the mutex is free now.
+    waiter *choose_or_release() noexcept {
+        if (release_word())
+            return nullptr;
+        [[maybe_unused]] std::uint32_t seen = lock_guard();
+#ifdef HF_CHECKS
+        if (!(seen & held)) {
+            std::fputs("holdfast: invariant M1 broken: a coroutine mutex is unlocked that nobody has\n", stderr);
+            std::abort();
+        }
+#endif
+        waiter *next = waiters_.choose();
+        release_guard(!next ? 0 : waiters_.empty() ? std::uint32_t{held} : held | waited);
+        return next;
+    }
+
+    enum class entry { owner, waits, cancelled };
+
+    // await_suspend of whatever locks.
+    entry enter(waiter &one) noexcept {
+        std::uint32_t seen = lock_guard();
+        if (!(seen & held)) {
+            bool mine = one.advance(wait_state::arming, wait_state::chosen);
+            release_guard(mine ? std::uint32_t{held} : 0);
+            return mine ? entry::owner : entry::cancelled;
+        }
+        bool linked = waiters_.link(one);
+        release_guard(linked ? seen | waited : seen);
+        return linked ? entry::waits : entry::cancelled;
+    }
+
+    // Takes the mutex at once, or while it is polled: as long as sections are short, suspending takes longer than they.
+    // Nobody who waits is passed by: with a waiter the word does not become 0.
+    [[nodiscard]] bool try_lock_spinning() noexcept {
+        if (try_lock())
+            return true;
+        if constexpr (Policy == policy::ces)
+            return spins_max_ > 0 && spin();
+        return false;
+    }
+
+    bool spin() noexcept {
+        run_context *context = current_context();
+        if (!context || !context->spinning_pays)
+            return false;
+        // What helped is tried more often, what did not less: never less than once, or it would not be noticed when
+        // sections get short again.
+        std::uint32_t spins = spins_.load(std::memory_order_relaxed);
+        for (std::uint32_t i = 0; i < spins; i++) {
+            std::uint32_t seen = word_.load(std::memory_order_relaxed);
+            if (seen == 0 && try_lock()) {
+                if (spins < spins_max_)
+                    spins_.store(spins + 1, std::memory_order_relaxed);
+                return true;
+            }
+            if (seen & waited)
+                return false;
+            pause_polling();
+        }
+        if (spins > 1)
+            spins_.store(spins - 1, std::memory_order_relaxed);
+        return false;
+    }
+
+    // Flat combining: the next owner wants no more than its function run, and any thread may do that. False when it
+    // wants the mutex, or this thread has done enough for others.
+    bool combine(waiter &next) noexcept {
+        if constexpr (Policy == policy::ces) {
+            run_context *context = current_context();
+            if (!next.closure || !context || !context->home || context->chain + 1 >= context->chain_max)
+                return false;
+            context->chain++;
+            next.closure(next);
+            schedule_elsewhere(next);
+            return true;
+        }
+        return false;
+    }
+
+    // await_suspend of whatever unlocks. True when `self` stays suspended.
+    bool release_from(std::coroutine_handle<> self, deferred &frame) noexcept {
+        while (waiter *next = choose_or_release())
+            if (!combine(*next))
+                return hand_over<Policy>(self, *next, frame);
+        return false;
+    }
+
+    std::atomic<std::uint32_t> word_ = 0;
+    std::uint32_t spins_max_ = mutex_options{}.spins_max;
+    std::atomic<std::uint32_t> spins_ = mutex_options{}.spins_max;
+    wait_list waiters_;
+};
+
+using mutex = basic_mutex<policy::ces>;
+using dispatch_mutex = basic_mutex<policy::dispatch>;
+using inline_mutex = basic_mutex<policy::inline_>;
+
+template <policy Policy>
+class [[nodiscard]] basic_mutex<Policy>::lock_awaiter : private waiter {
+public:
+    explicit lock_awaiter(basic_mutex &of) noexcept : of_(of) {}
+    ~lock_awaiter() {
+        if (suspended_)
+            of_.abandon(*this);
+    }
+    [[nodiscard]] bool await_ready() noexcept { return of_.try_lock_spinning(); }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        suspended_ = true;
+        prepare(self);
+        return of_.enter(*this) == entry::waits;
+    }
+    void await_resume() noexcept { suspended_ = false; }
+
+private:
+    friend class scoped_lock_awaiter;
+    basic_mutex &of_;
+    bool suspended_ = false;
+};
+
+template <policy Policy>
+class [[nodiscard]] basic_mutex<Policy>::limited_lock_awaiter : private limited_waiter {
+public:
+    limited_lock_awaiter(basic_mutex &of, wait_limits limits) : limited_waiter(std::move(limits), withdraw), of_(of) {}
+    ~limited_lock_awaiter() {
+        if (!suspended_)
+            return;
+        disarm();
+        of_.abandon(*this);
+    }
+    [[nodiscard]] bool await_ready() {
+        got_ = of_.try_lock();
+        return got_ || limits_passed();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
+        prepare(self);
+        arm();
+        suspended_ = true;
+        return of_.enter(*this) == entry::waits;
+    }
+    [[nodiscard]] bool await_resume() noexcept {
+        if (suspended_) {
+            disarm();
+            suspended_ = false;
+            got_ = was(wait_state::chosen);
+        }
+        return got_;
+    }
+
+private:
+    static void withdraw(limited_waiter &one) noexcept {
+        auto &self = static_cast<limited_lock_awaiter &>(one);
+        std::uint32_t seen = self.of_.lock_guard();
+        self.of_.waiters_.unlink(one);
+        self.of_.release_guard(self.of_.waiters_.empty() ? seen & ~waited : seen);
+        schedule(one);
+    }
+
+    basic_mutex &of_;
+    bool suspended_ = false;
+    bool got_ = false;
+};
+
+template <policy Policy>
+class [[nodiscard]] basic_mutex<Policy>::unlock_awaiter {
+public:
+    explicit unlock_awaiter(basic_mutex &of) noexcept : of_(of) {}
+    [[nodiscard]] bool await_ready() noexcept { return of_.release_word(); }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        return of_.release_from(self, frame_);
+    }
+    void await_resume() const noexcept {}
+
+private:
+    basic_mutex &of_;
+    deferred frame_;
+};
+
+// Has the mutex, or nothing. Moves, does not copy.
+template <policy Policy>
+class [[nodiscard]] basic_scoped_lock {
+public:
+    basic_scoped_lock() = default;
+    // Takes over a mutex that the caller has.
+    basic_scoped_lock(basic_mutex<Policy> &of, std::adopt_lock_t) noexcept : of_(&of) {}
+    basic_scoped_lock(basic_scoped_lock &&other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    basic_scoped_lock &operator=(basic_scoped_lock &&other) noexcept {
+        if (this != &other) {
+            give_back();
+            of_ = std::exchange(other.of_, nullptr);
+        }
+        return *this;
+    }
+    // Correct, but a destructor can't suspend: the next owner has to wait for a worker.
+    ~basic_scoped_lock() { give_back(); }
+
+    // co_await held.unlock(). Requires owns_lock().
+    [[nodiscard]] typename basic_mutex<Policy>::unlock_awaiter unlock() noexcept {
+        return std::exchange(of_, nullptr)->unlock();
+    }
+    [[nodiscard]] bool owns_lock() const noexcept { return of_ != nullptr; }
+    [[nodiscard]] basic_mutex<Policy> *mutex() const noexcept { return of_; }
+    // The caller has the mutex from now on, without a guard.
+    [[nodiscard]] basic_mutex<Policy> *release() noexcept { return std::exchange(of_, nullptr); }
+
+private:
+    void give_back() noexcept {
+        basic_mutex<Policy> *of = std::exchange(of_, nullptr);
+        if (!of)
+            return;
+#ifdef HF_CHECKS
+        static std::atomic<bool> said = false;
+        if (std::uncaught_exceptions() == 0 && !said.exchange(true, std::memory_order_relaxed))
+            std::fputs(
+                "holdfast: a coroutine's lock was released by its guard's destructor, which can't hand its thread "
+                "over: 'co_await guard.unlock()' is faster\n",
+                stderr);
+#endif
+        of->unlock_unsuspended();
+    }
+
+    basic_mutex<Policy> *of_ = nullptr;
+};
+
+using scoped_lock = basic_scoped_lock<policy::ces>;
+
+template <policy Policy>
+class [[nodiscard]] basic_mutex<Policy>::scoped_lock_awaiter : public basic_mutex<Policy>::lock_awaiter {
+public:
+    explicit scoped_lock_awaiter(basic_mutex &of) noexcept : lock_awaiter(of) {}
+    [[nodiscard]] basic_scoped_lock<Policy> await_resume() noexcept {
+        lock_awaiter::await_resume();
+        return {this->of_, std::adopt_lock};
+    }
+};
+
+template <policy Policy>
+template <critical_section Section>
+class [[nodiscard]] basic_mutex<Policy>::section_awaiter : private waiter {
+public:
+    using result_type = std::invoke_result_t<Section &>;
+
+    section_awaiter(basic_mutex &of, Section section) : of_(of), section_(std::move(section)) {}
+    ~section_awaiter() {
+        if (suspended_ && !done_)
+            of_.abandon(*this);
+    }
+
+    // Uncontended, all is done here. Done, but with somebody waiting: await_suspend hands over.
+    [[nodiscard]] bool await_ready() noexcept {
+        if (!of_.try_lock_spinning())
+            return false;
+        work();
+        return of_.release_word();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        if (done_)
+            return of_.release_from(self, frame_);
+        suspended_ = true;
+        prepare(self);
+        if constexpr (Policy == policy::ces)
+            closure = [](waiter &one) noexcept { static_cast<section_awaiter &>(one).work(); };
+        if (of_.enter(*this) == entry::waits)
+            return true;
+        work();
+        return of_.release_from(self, frame_);
+    }
+    result_type await_resume() {
+        suspended_ = false;
+        if (!done_) { // was made the owner itself
+            work();
+            of_.unlock_unsuspended();
+        }
+        if (thrown_)
+            std::rethrow_exception(thrown_);
+        if constexpr (!std::is_void_v<result_type>)
+            return std::move(*result_);
+    }
+
+private:
+    struct nothing {};
+    using stored = std::conditional_t<std::is_void_v<result_type>, nothing, result_type>;
+
+    void work() noexcept {
+        try {
+            if constexpr (std::is_void_v<result_type>)
+                std::invoke(section_);
+            else
+                result_.emplace(std::invoke(section_));
+        } catch (...) {
+            thrown_ = std::current_exception();
+        }
+        done_ = true;
+    }
+
+    basic_mutex &of_;
+    Section section_;
+    std::optional<stored> result_;
+    std::exception_ptr thrown_;
+    deferred frame_;
+    bool suspended_ = false;
+    bool done_ = false;
+};
+
+} // namespace holdfast::coro

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Who runs next on this thread when a coroutine gives a lock to another: the idea of the library, and its yardsticks.
+//
+//   ces        the unlocker is suspended and queued where any worker can take it; the next owner runs here, at once.
+//              Nobody has to wait for a thread while it has the lock.
+//   dispatch   the next owner is queued and the unlocker goes on. What Tokio and Kotlin do.
+//   inline_    the next owner runs here at once, and the unlocker on this thread after it. What cppcoro and folly do.
+//
+// CES is from König, Epple, Becker, "Minimize Your Critical Path with Combine-and-Exchange Locks".
+#pragma once
+
+#include "holdfast/coro/waiter.hpp"
+
+namespace holdfast::coro {
+
+enum class policy { ces, dispatch, inline_ };
+
+namespace detail {
+
+// A chain of hand-overs has become long: others wait for this thread too. The next owner goes to the first worker that
+// comes by, which is running for certain; its home worker, if that is another, may just have lost its CPU. This worker
+// takes one of the others first.
+inline bool end_chain(run_context &context, std::coroutine_handle<> self, waiter &next) noexcept {
+    executor_base *home = context.home;
+    context.chain = 0;
+    context.others_first = true;
+    schedule_owner(next);
+    home->schedule_remote(self);
+    return true;
+}
+
+inline bool exchange(std::coroutine_handle<> self, waiter &next) noexcept {
+    run_context *context = current_context();
+    if (!context || !context->home || next.home != context->home) {
+        schedule_owner(next); // a coroutine stays on its executor
+        return false;
+    }
+    if (++context->chain >= context->chain_max)
+        return end_chain(*context, self, next);
+    std::coroutine_handle<> handle = next.handle; // W3: as soon as `self` is queued, all may be gone
+    context->home->schedule_remote(self);
+    context->slot = handle;
+    return true;
+}
+
+inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &frame) noexcept {
+    run_context *context = current_context();
+    if (!context || !context->home || next.home != context->home) {
+        schedule_owner(next);
+        return false;
+    }
+    frame = {self, context->deferred_top};
+    context->deferred_top = &frame;
+    context->slot = next.handle;
+    return true;
+}
+
+} // namespace detail
+
+// Gives this thread, or a place in a queue, to `next`, which has just been given a lock by `self`. Called in
+// await_suspend; true when `self` stays suspended. `frame` is in `self`'s awaiter. Nothing of the awaiter may be
+// touched after it.
+template <policy Policy>
+[[nodiscard]] bool hand_over(std::coroutine_handle<> self, waiter &next, deferred &frame) noexcept {
+    if constexpr (Policy == policy::ces) {
+        return detail::exchange(self, next);
+    } else if constexpr (Policy == policy::inline_) {
+        return detail::run_before(self, next, frame);
+    } else {
+        schedule(next);
+        return false;
+    }
+}
+
+// Where the caller can't be suspended: the next owner is queued, under CES ahead of what is merely ready.
+template <policy Policy>
+void hand_over_unsuspended(waiter &next) noexcept {
+    if constexpr (Policy == policy::ces)
+        schedule_owner(next);
+    else
+        schedule(next);
+}
+
+} // namespace holdfast::coro

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A counting semaphore, first come, first served.
+//
+// S1  Permits are not lost and not made: those that are free, plus those given to waiters, are those released.
+// S2  While somebody waits, no permit is free.
+// Test: tests/coro/primitives_test.
+#pragma once
+
+#include <cstddef>
+
+#include "holdfast/coro/limited_wait.hpp"
+
+namespace holdfast::coro {
+
+template <policy Policy>
+class [[nodiscard]] basic_semaphore : public detail::waited_on<basic_semaphore<Policy>> {
+public:
+    explicit basic_semaphore(std::size_t permits) noexcept : free_(permits) {}
+
+    // co_await s.acquire(); with a limit: false when that was reached first. O(1).
+    [[nodiscard]] auto acquire() noexcept { return detail::wait_for_ever<basic_semaphore>(*this, 0); }
+    [[nodiscard]] auto acquire(std::stop_token token) {
+        return detail::wait_within_limits<basic_semaphore>(*this, 0, {std::nullopt, std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] auto try_acquire_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return detail::wait_within_limits<basic_semaphore>(*this, 0, {deadline_after(time), std::move(token)});
+    }
+    [[nodiscard]] bool try_acquire() noexcept {
+        spin_lock held(this->guard_);
+        return take(nullptr);
+    }
+
+    // co_await s.release(n): one waiter goes on here (CES), the others are scheduled. O(n).
+    [[nodiscard]] auto release(std::size_t permits = 1) noexcept {
+        auto operation = [this, permits](wait_list &chosen) noexcept { give(permits, chosen); };
+        return detail::giving<Policy, decltype(operation)>(operation);
+    }
+    // The same from where nothing can be awaited, on any thread.
+    void release_unsuspended(std::size_t permits = 1) noexcept {
+        wait_list chosen;
+        give(permits, chosen);
+        schedule_all(chosen);
+    }
+
+private:
+    friend class detail::waited_on<basic_semaphore>;
+    bool take(const waiter *) noexcept {
+        if (free_ == 0)
+            return false;
+        free_--;
+        return true;
+    }
+    void give(std::size_t permits, wait_list &chosen) noexcept {
+        spin_lock held(this->guard_);
+        free_ += permits;
+        while (free_ > 0) {
+            waiter *one = this->waiters_.choose();
+            if (!one)
+                return;
+            free_--;
+            chosen.append(*one);
+        }
+    }
+    void give_back(const waiter &) noexcept { release_unsuspended(1); }
+    void someone_left() noexcept {}
+
+    std::size_t free_;
+};
+
+using counting_semaphore = basic_semaphore<policy::ces>;
+
+} // namespace holdfast::coro

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A reader-writer mutex, first come, first served: a reader that comes after a waiting writer waits behind it.
+//
+// R1  Exclusion: one writer, or any number of readers.
+// R2  Nobody is forgotten: while the first in the list could enter, it is not in the list.
+// Test: tests/coro/primitives_test.
+#pragma once
+
+#include <cstddef>
+
+#include "holdfast/coro/limited_wait.hpp"
+
+namespace holdfast::coro {
+
+template <policy Policy>
+class [[nodiscard]] basic_shared_mutex : public detail::waited_on<basic_shared_mutex<Policy>> {
+public:
+    basic_shared_mutex() = default;
+
+    // co_await, O(1). With a limit: false when that was reached first.
+    [[nodiscard]] auto lock() noexcept { return detail::wait_for_ever<basic_shared_mutex>(*this, writer); }
+    [[nodiscard]] auto lock_shared() noexcept { return detail::wait_for_ever<basic_shared_mutex>(*this, reader); }
+    [[nodiscard]] auto lock(std::stop_token token) { return limited(writer, {std::nullopt, std::move(token)}); }
+    [[nodiscard]] auto lock_shared(std::stop_token token) { return limited(reader, {std::nullopt, std::move(token)}); }
+    template <class Rep, class Period>
+    [[nodiscard]] auto try_lock_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return limited(writer, {deadline_after(time), std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] auto try_lock_shared_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return limited(reader, {deadline_after(time), std::move(token)});
+    }
+    [[nodiscard]] bool try_lock() noexcept {
+        spin_lock held(this->guard_);
+        return enter_as(writer);
+    }
+    [[nodiscard]] bool try_lock_shared() noexcept {
+        spin_lock held(this->guard_);
+        return enter_as(reader);
+    }
+
+    // co_await. Requires that the caller has it. One of those who can enter goes on here (CES), the others are
+    // scheduled.
+    [[nodiscard]] auto unlock() noexcept {
+        return leaving([this](wait_list &chosen) noexcept { leave(writer, chosen); });
+    }
+    [[nodiscard]] auto unlock_shared() noexcept {
+        return leaving([this](wait_list &chosen) noexcept { leave(reader, chosen); });
+    }
+    // The same from where nothing can be awaited.
+    void unlock_unsuspended() noexcept { leave_unsuspended(writer); }
+    void unlock_shared_unsuspended() noexcept { leave_unsuspended(reader); }
+
+private:
+    friend class detail::waited_on<basic_shared_mutex>;
+    enum : unsigned { reader, writer };
+
+    template <class Operation>
+    static auto leaving(Operation operation) noexcept {
+        return detail::giving<Policy, Operation>(operation);
+    }
+    auto limited(unsigned what, wait_limits limits) {
+        return detail::wait_within_limits<basic_shared_mutex>(*this, what, std::move(limits));
+    }
+
+    // Under the guard.
+    bool may_enter(unsigned what) const noexcept { return !written_ && (what == reader || readers_ == 0); }
+    void count(unsigned what) noexcept {
+        if (what == writer)
+            written_ = true;
+        else
+            readers_++;
+    }
+    bool enter_as(unsigned what) noexcept {
+        if (!this->waiters_.empty() || !may_enter(what))
+            return false;
+        count(what);
+        return true;
+    }
+    bool take(const waiter *one) noexcept { return enter_as(one->kind); }
+
+    // R2: a writer, or as many readers as come before the next writer. Under the guard.
+    void admit(wait_list &chosen) noexcept {
+        while (waiter *first = this->waiters_.first()) {
+            if (!may_enter(first->kind))
+                return;
+            this->waiters_.unlink(*first);
+            if (!first->advance(wait_state::waiting, wait_state::chosen))
+                continue; // cancelled
+            count(first->kind);
+            chosen.append(*first);
+        }
+    }
+    void leave(unsigned what, wait_list &chosen) noexcept {
+        spin_lock held(this->guard_);
+        if (what == writer)
+            written_ = false;
+        else
+            readers_--;
+        admit(chosen);
+    }
+    void leave_unsuspended(unsigned what) noexcept {
+        wait_list chosen;
+        leave(what, chosen);
+        schedule_all(chosen);
+    }
+    void give_back(const waiter &one) noexcept { leave_unsuspended(one.kind); }
+    // A writer that gave up may have kept readers behind it waiting for nothing.
+    void someone_left() noexcept {
+        wait_list chosen;
+        {
+            spin_lock held(this->guard_);
+            admit(chosen);
+        }
+        schedule_all(chosen);
+    }
+
+    std::size_t readers_ = 0;
+    bool written_ = false;
+};
+
+using shared_mutex = basic_shared_mutex<policy::ces>;
+
+} // namespace holdfast::coro

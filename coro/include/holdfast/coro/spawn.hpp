@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Where tasks begin: spawn() lets one run by itself, sync_wait() waits for one on a thread.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+
+#include "holdfast/coro/task.hpp"
+
+namespace holdfast::coro {
+
+// The executor has ended before the task did.
+class executor_stopped : public std::runtime_error {
+public:
+    executor_stopped() : std::runtime_error("the executor was shut down before the task had ended") {}
+};
+
+namespace detail {
+
+// The coroutine around a task that nobody awaits. At its end it destroys itself.
+class rooted {
+public:
+    class promise_type : public root {
+    public:
+        executor_base *home = nullptr;
+        void (*ended)(void *) noexcept = nullptr; // after the frame is gone
+        void *whom = nullptr;
+
+        rooted get_return_object() noexcept { return rooted(std::coroutine_handle<promise_type>::from_promise(*this)); }
+        [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+        [[nodiscard]] auto final_suspend() const noexcept {
+            struct end {
+                [[nodiscard]] bool await_ready() const noexcept { return false; }
+                void await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
+                    self.promise().home->disown(self.promise());
+                    destroy(self.promise());
+                }
+                void await_resume() const noexcept {}
+            };
+            return end{};
+        }
+        void return_void() const noexcept {}
+        // Of a spawned task: there is nobody to tell. sync_wait's catches its own.
+        [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+    };
+
+    // Begins on `home`, or is destroyed at once if that has ended.
+    void start(executor_base &home, void (*ended)(void *) noexcept, void *whom) noexcept {
+        promise_type &promise = frame_.promise();
+        promise.home = &home;
+        promise.ended = ended;
+        promise.whom = whom;
+        promise.abandon = [](root &one) noexcept { destroy(static_cast<promise_type &>(one)); };
+        if (home.adopt(promise))
+            home.schedule(frame_);
+        else
+            destroy(promise);
+    }
+
+private:
+    explicit rooted(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+
+    static void destroy(promise_type &promise) noexcept {
+        auto ended = promise.ended;
+        void *whom = promise.whom;
+        std::coroutine_handle<promise_type>::from_promise(promise).destroy();
+        if (ended)
+            ended(whom);
+    }
+
+    std::coroutine_handle<promise_type> frame_;
+};
+
+inline rooted run_alone(task<void> one) {
+    co_await std::move(one);
+}
+
+// What sync_wait's thread waits for.
+template <class T>
+struct waited_for {
+    std::mutex lock;
+    std::condition_variable changed;
+    bool over = false;
+    std::exception_ptr thrown;
+    std::optional<std::conditional_t<std::is_void_v<T>, nothing, T>> result;
+
+    static void ended(void *self) noexcept {
+        auto *of = static_cast<waited_for *>(self);
+        std::lock_guard held(of->lock); // held while it notifies: then the waiting thread can't be gone
+        of->over = true;
+        of->changed.notify_one();
+    }
+};
+
+template <class T>
+rooted run_for(task<T> one, waited_for<T> &of) {
+    try {
+        if constexpr (std::is_void_v<T>) {
+            co_await std::move(one);
+            of.result.emplace();
+        } else {
+            of.result.emplace(co_await std::move(one));
+        }
+    } catch (...) {
+        of.thrown = std::current_exception();
+    }
+}
+
+} // namespace detail
+
+// Runs the task on `home`, by itself. An exception that comes out of it ends the program. If `home` ends first, the
+// task is destroyed where it is. Allocates a frame.
+inline void spawn(executor_base &home, task<void> one) {
+    detail::run_alone(std::move(one)).start(home, nullptr, nullptr);
+}
+
+// Runs the task on `home` and blocks this thread until it has ended: its result, or its exception. Throws
+// executor_stopped if `home` ends first. Not from a thread of `home`, which the task may need.
+template <class T>
+T sync_wait(executor_base &home, task<T> one) {
+    detail::waited_for<T> state;
+    detail::run_for(std::move(one), state).start(home, detail::waited_for<T>::ended, &state);
+    std::unique_lock held(state.lock);
+    state.changed.wait(held, [&] { return state.over; });
+    if (state.thrown)
+        std::rethrow_exception(state.thrown);
+    if (!state.result)
+        throw executor_stopped();
+    if constexpr (!std::is_void_v<T>)
+        return std::move(*state.result);
+}
+
+} // namespace holdfast::coro

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Who sleeps and who wakes.
+//
+//              nothing found                 nothing found, announced, looked again
+//   RUNNING ------------------> SEARCHING -----------------------------------------> SLEEPING
+//      ^                           | ^                                                  |
+//      +-------- found ------------+ +---- found at the second look (AWAKE), woken -----+
+//                                                                         (NOTIFIED)
+//
+// P1  No lost wake-up. While something is ready, a worker is running or searching, or one has been notified. Who puts
+//     looks for sleepers after it; who goes to sleep looks at all queues after it has said so; both in the total order
+//     of sequentially consistent operations, so that one of them sees the other.
+// P2  Who puts may leave the wake to a worker that is searching already: that one, when it finds something and was the
+//     last that searched, wakes another; when it finds nothing, it announces its sleep, stops being a searcher, and
+//     looks again, in this order.
+// P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will search.
+// Model: verify/coro_mutex.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
+#include "holdfast/coro/pool.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <thread>
+
+#include "holdfast/coro/timer_queue.hpp"
+#include "ready_queue.hpp"
+
+namespace holdfast::coro {
+namespace {
+
+enum : std::uint32_t { awake, sleeping, notified };
+
+constexpr std::size_t batch_max = 16; // taken at a time from the common queue or from another worker
+constexpr unsigned common_first_every = 16;
+constexpr unsigned searches_max = 60; // before a worker sleeps, where spinning pays
+
+unsigned cpus_usable() {
+    cpu_set_t usable;
+    if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
+        return static_cast<unsigned>(CPU_COUNT(&usable));
+    unsigned online = std::thread::hardware_concurrency();
+    return online > 0 ? online : 1;
+}
+
+// Counters that one thread writes and any may read.
+class counter {
+public:
+    void add(std::uint64_t by = 1) noexcept {
+        value_.store(value_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+    }
+    std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_ = 0;
+};
+
+struct alignas(64) worker {
+    ready_queue ready; // scheduled by this worker
+    std::atomic<std::uint32_t> sleep = awake;
+    unsigned number = 0;
+    unsigned taken = 0;
+    counter resumed, stolen, slept;
+    std::thread thread;
+};
+
+// How many search and how many sleep, in one word. Advice: what is safe does not rest on it being exact.
+class idle_counts {
+public:
+    void begin_search() noexcept { word_.fetch_add(searcher, std::memory_order_seq_cst); }
+    // True when nobody else searches.
+    bool end_search() noexcept {
+        return (word_.fetch_sub(searcher, std::memory_order_seq_cst) & searchers_mask) == searcher;
+    }
+    void search_to_sleep() noexcept { word_.fetch_add(sleeper - searcher, std::memory_order_seq_cst); }
+    void sleep_to_search() noexcept { word_.fetch_sub(sleeper - searcher, std::memory_order_seq_cst); }
+
+    bool nobody_searches_and_some_sleep() const noexcept {
+        std::uint32_t now = word_.load(std::memory_order_seq_cst);
+        return now >= sleeper && (now & searchers_mask) == 0;
+    }
+    unsigned searchers() const noexcept { return word_.load(std::memory_order_relaxed) & searchers_mask; }
+
+private:
+    static constexpr std::uint32_t searcher = 1, sleeper = 1u << 16, searchers_mask = sleeper - 1;
+    std::atomic<std::uint32_t> word_ = 0;
+};
+
+} // namespace
+
+class pool::state {
+public:
+    state(pool &owner, pool_options options)
+        : owner_(owner), cpus_(cpus_usable()), chain_max_(options.chain_max > 0 ? options.chain_max : 1) {
+        unsigned count = options.workers > 0 ? options.workers : cpus_;
+        for (unsigned i = 0; i < count; i++)
+            workers_.emplace_back().number = i;
+    }
+
+    void start() {
+        // Signals are for the program's own threads.
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        try {
+            for (worker &one : workers_)
+                one.thread = std::thread([this, &one] { work(one); });
+        } catch (...) {
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+            join();
+            throw;
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+    void put(std::coroutine_handle<> ready) noexcept {
+        run_context *context = current_context();
+        if (context && context->home == &owner_)
+            put_into(workers_[context->worker].ready, ready);
+        else
+            put_into(common_, ready);
+    }
+
+    void put_common(std::coroutine_handle<> ready) noexcept { put_into(common_, ready); }
+
+    void put_urgent(std::coroutine_handle<> owner) noexcept { put_into(urgent_, owner); }
+
+    void join() noexcept {
+        stopping_.store(true, std::memory_order_seq_cst);
+        for (worker &one : workers_) {
+            notify(one);
+            if (one.thread.joinable())
+                one.thread.join();
+        }
+    }
+
+    // Requires that the workers have ended.
+    void destroy_roots() noexcept {
+        for (;;) {
+            root *one = nullptr;
+            {
+                spin_lock held(roots_guard_);
+                if (!roots_)
+                    return;
+                one = roots_;
+                unlink(*one);
+            }
+            one->abandon(*one);
+        }
+    }
+
+    bool adopt(root &one) noexcept {
+        spin_lock held(roots_guard_);
+        if (stopping())
+            return false;
+        one.previous = nullptr;
+        one.next = roots_;
+        if (roots_)
+            roots_->previous = &one;
+        roots_ = &one;
+        return true;
+    }
+
+    void disown(root &one) noexcept {
+        spin_lock held(roots_guard_);
+        unlink(one);
+    }
+
+    timer_queue &timers() noexcept { return timers_; }
+    const std::deque<worker> &workers() const noexcept { return workers_; }
+
+private:
+    bool stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
+
+    void put_into(ready_queue &queue, std::coroutine_handle<> ready) noexcept {
+        if (stopping())
+            return;
+        queue.put(ready);
+        wake_one();
+    }
+
+    // P3. True when `one` slept and has been woken.
+    bool notify(worker &one) noexcept {
+        std::uint32_t expected = sleeping;
+        if (!one.sleep.compare_exchange_strong(expected, notified, std::memory_order_seq_cst))
+            return false;
+        one.sleep.notify_one();
+        return true;
+    }
+
+    // P1, the side of who has put something.
+    void wake_one() noexcept {
+        if (!idle_.nobody_searches_and_some_sleep())
+            return;
+        for (worker &one : workers_) {
+            std::uint32_t seen = one.sleep.load(std::memory_order_seq_cst);
+            if (seen == notified || (seen == sleeping && notify(one)))
+                return; // it will search
+        }
+    }
+
+    void work(worker &me) noexcept {
+        run_context context;
+        context.home = &owner_;
+        context.worker = me.number;
+        context.chain_max = chain_max_;
+        context.spinning_pays = cpus_ > 1 && workers_.size() > 1;
+        auto stop = [](void *self) { return static_cast<state *>(self)->stopping(); };
+        while (std::coroutine_handle<> next = await_next(me, context)) {
+            context.chain = 0;
+            me.resumed.add();
+            run(context, next, stop, this);
+        }
+    }
+
+    // Null when the pool ends.
+    std::coroutine_handle<> await_next(worker &me, run_context &context) noexcept {
+        std::coroutine_handle<> found = find(me, std::exchange(context.others_first, false));
+        if (found)
+            return stopping() ? nullptr : found;
+        idle_.begin_search();
+        while (!stopping()) {
+            found = search(me);
+            if (found) {
+                if (idle_.end_search())
+                    wake_one(); // P2
+                return found;
+            }
+            sleep(me); // and is a searcher again
+        }
+        idle_.end_search();
+        return nullptr;
+    }
+
+    // Of what is meant for this worker, or for all.
+    std::coroutine_handle<> find(worker &me, bool others_first) noexcept {
+        std::coroutine_handle<> found;
+        me.taken++;
+        if (!others_first && urgent_.take(&found, 1) == 1)
+            return found;
+        bool common_first = me.taken % common_first_every == 0;
+        if (common_first && take_common(me, found))
+            return found;
+        if (me.ready.take(&found, 1) == 1 || (!common_first && take_common(me, found)))
+            return found;
+        if (others_first && urgent_.take(&found, 1) == 1)
+            return found;
+        return steal(me);
+    }
+
+    // A share of the common queue: so many that the others find as many, and at most a batch.
+    bool take_common(worker &me, std::coroutine_handle<> &found) noexcept {
+        std::coroutine_handle<> batch[batch_max];
+        std::size_t share = common_.size() / (2 * workers_.size());
+        std::size_t count = common_.take(batch, share < 1 ? 1 : share > batch_max ? batch_max : share);
+        if (count == 0)
+            return false;
+        found = batch[0];
+        keep(me, batch, count);
+        return true;
+    }
+
+    // All but the first. While they were in no queue somebody may have found nothing and fallen asleep (P1).
+    void keep(worker &me, const std::coroutine_handle<> *batch, std::size_t count) noexcept {
+        for (std::size_t i = 1; i < count; i++)
+            me.ready.put(batch[i]);
+        if (count > 1)
+            wake_one();
+    }
+
+    // Half of what another worker has.
+    std::coroutine_handle<> steal(worker &me) noexcept {
+        std::coroutine_handle<> batch[batch_max];
+        for (std::size_t i = 1; i < workers_.size(); i++) {
+            worker &victim = workers_[(me.number + i) % workers_.size()];
+            std::size_t half = (victim.ready.size() + 1) / 2;
+            std::size_t count = victim.ready.take(batch, half > batch_max ? batch_max : half);
+            if (count == 0)
+                continue;
+            me.stolen.add(count);
+            keep(me, batch, count);
+            return batch[0];
+        }
+        return nullptr;
+    }
+
+    // Polling helps only while whoever may put something runs on another CPU; with more workers than CPUs it takes the
+    // time from them.
+    std::coroutine_handle<> search(worker &me) noexcept {
+        unsigned searches = workers_.size() <= cpus_ && 2 * idle_.searchers() <= workers_.size() ? searches_max : 1;
+        for (unsigned i = 0; i < searches && !stopping(); i++) {
+            if (std::coroutine_handle<> found = find(me, false))
+                return found;
+            pause_polling();
+        }
+        return nullptr;
+    }
+
+    bool something_is_ready() const noexcept {
+        if (!urgent_.looks_empty() || !common_.looks_empty())
+            return true;
+        for (const worker &one : workers_)
+            if (!one.ready.looks_empty())
+                return true;
+        return false;
+    }
+
+    // P1, the side of who sleeps. Returns for any reason, as a searcher.
+    void sleep(worker &me) noexcept {
+        me.sleep.store(sleeping, std::memory_order_seq_cst);
+        idle_.search_to_sleep();
+        if (something_is_ready() || stopping()) {
+            std::uint32_t expected = sleeping;
+            if (me.sleep.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
+                idle_.sleep_to_search();
+                return;
+            }
+        } else {
+            me.slept.add();
+            while (me.sleep.load(std::memory_order_seq_cst) == sleeping)
+                me.sleep.wait(sleeping, std::memory_order_seq_cst);
+        }
+        // Each counts itself: a notifier that was slow to do it would make others believe that somebody searches, or
+        // that nobody sleeps. Counted before it is AWAKE, so that it is seen as the one or the other.
+        idle_.sleep_to_search();
+        me.sleep.store(awake, std::memory_order_seq_cst);
+    }
+
+    void unlink(root &one) noexcept {
+        if (one.previous)
+            one.previous->next = one.next;
+        else
+            roots_ = one.next;
+        if (one.next)
+            one.next->previous = one.previous;
+    }
+
+    pool &owner_;
+    unsigned cpus_;
+    unsigned chain_max_;
+    std::deque<worker> workers_; // not moved
+    ready_queue urgent_;         // owners of locks: whoever comes by first takes them
+    ready_queue common_;         // from outside, and unlockers that gave their thread away
+    idle_counts idle_;
+    std::atomic<bool> stopping_ = false;
+    spin_guard roots_guard_;
+    root *roots_ = nullptr;
+    timer_queue timers_;
+};
+
+pool::pool(pool_options options) : state_(std::make_unique<state>(*this, options)) {
+    state_->start();
+}
+
+pool::~pool() {
+    shutdown();
+}
+
+void pool::schedule(std::coroutine_handle<> ready) noexcept {
+    state_->put(ready);
+}
+
+void pool::schedule_remote(std::coroutine_handle<> ready) noexcept {
+    state_->put_common(ready);
+}
+
+void pool::schedule_urgent(std::coroutine_handle<> owner) noexcept {
+    state_->put_urgent(owner);
+}
+
+timer_queue &pool::timers() noexcept {
+    return state_->timers();
+}
+
+bool pool::adopt(root &one) noexcept {
+    return state_->adopt(one);
+}
+
+void pool::disown(root &one) noexcept {
+    state_->disown(one);
+}
+
+void pool::shutdown() noexcept {
+    if (run_context *context = current_context(); context && context->home == this) {
+        std::fputs(
+            "holdfast: a pool is shut down by one of its own workers, which would wait for itself: let the thread "
+            "that made the pool end it\n",
+            stderr);
+        std::abort();
+    }
+    state_->join();
+    state_->destroy_roots();
+}
+
+unsigned pool::workers() const noexcept {
+    return static_cast<unsigned>(state_->workers().size());
+}
+
+std::vector<worker_counts> pool::counts() const {
+    std::vector<worker_counts> all;
+    for (const worker &one : state_->workers())
+        all.push_back({one.resumed.value(), one.stolen.value(), one.slept.value()});
+    return all;
+}
+
+} // namespace holdfast::coro

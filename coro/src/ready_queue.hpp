@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Coroutines that can run, first in, first out, for any number of threads that put and take.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <vector>
+
+#include "holdfast/coro/spin_guard.hpp"
+
+namespace holdfast::coro {
+
+// A ring that grows. Who looks for work reads `size` alone: an empty queue costs a load of a line that is shared.
+class alignas(64) ready_queue {
+public:
+    ready_queue() : ring_(initial_size) {}
+
+    void put(std::coroutine_handle<> ready) noexcept {
+        spin_lock held(guard_);
+        std::size_t size = size_.load(std::memory_order_relaxed);
+        if (size == ring_.size())
+            grow(); // std::bad_alloc ends the program: there is nobody who could be told
+        ring_[(first_ + size) & (ring_.size() - 1)] = ready;
+        // Sequentially consistent, as are looks_empty() and all that says who sleeps: who puts and then finds nobody
+        // asleep has been seen by everybody who went to sleep later (P1, pool.cpp).
+        size_.store(size + 1, std::memory_order_seq_cst);
+    }
+
+    [[nodiscard]] bool looks_empty() const noexcept { return size_.load(std::memory_order_seq_cst) == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+
+    // Up to `count` of the oldest, in their order. How many.
+    std::size_t take(std::coroutine_handle<> *into, std::size_t count) noexcept {
+        if (looks_empty())
+            return 0;
+        spin_lock held(guard_);
+        std::size_t size = size_.load(std::memory_order_relaxed);
+        if (count > size)
+            count = size;
+        for (std::size_t i = 0; i < count; i++)
+            into[i] = ring_[(first_ + i) & (ring_.size() - 1)];
+        first_ = (first_ + count) & (ring_.size() - 1);
+        size_.store(size - count, std::memory_order_relaxed);
+        return count;
+    }
+
+private:
+    static constexpr std::size_t initial_size = 256; // a power of two, and it doubles
+
+    void grow() {
+        std::vector<std::coroutine_handle<>> larger(2 * ring_.size());
+        for (std::size_t i = 0; i < ring_.size(); i++)
+            larger[i] = ring_[(first_ + i) & (ring_.size() - 1)];
+        ring_.swap(larger);
+        first_ = 0;
+    }
+
+    spin_guard guard_;
+    std::atomic<std::size_t> size_ = 0; // written by who has the guard
+    std::size_t first_ = 0;
+    std::vector<std::coroutine_handle<>> ring_;
+};
+
+} // namespace holdfast::coro

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include <utility>
+
+#include "holdfast/coro/executor.hpp"
+
+namespace holdfast::coro {
+namespace {
+
+thread_local constinit run_context *current = nullptr;
+
+} // namespace
+
+run_context *current_context() noexcept {
+    return current;
+}
+
+void run(run_context &context, std::coroutine_handle<> ready, bool (*stop)(void *), void *argument) noexcept {
+    run_context *outer = std::exchange(current, &context);
+    for (;;) {
+        ready.resume();
+        if (context.slot) {
+            ready = std::exchange(context.slot, nullptr);
+        } else if (context.deferred_top) {
+            ready = context.deferred_top->handle;
+            context.deferred_top = context.deferred_top->below;
+        } else {
+            break;
+        }
+        if (stop && stop(argument))
+            break; // what was in the slot is destroyed with its root
+    }
+    current = outer;
+}
+
+void run_here(executor_base &home, unsigned worker, std::coroutine_handle<> ready) noexcept {
+    run_context context;
+    context.home = &home;
+    context.worker = worker;
+    run(context, ready, nullptr, nullptr);
+}
+
+void run_here_by_hand(std::coroutine_handle<> ready) noexcept {
+    run_context by_hand;
+    run(by_hand, ready, nullptr, nullptr);
+}
+
+void resume_next(std::coroutine_handle<> next) noexcept {
+    if (current) {
+        current->slot = next;
+        return;
+    }
+    run_here_by_hand(next);
+}
+
+} // namespace holdfast::coro

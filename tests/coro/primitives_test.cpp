@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Everything that is not the mutex: one promise of each header at a time.
+//
+// Shown able to fail: see docs/coroutines.md, "What is checked, and how".
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coro/gathering.hpp"
+#include "holdfast/coro/coro.hpp"
+
+namespace {
+
+using namespace holdfast::coro;
+using namespace std::chrono_literals;
+
+TEST(CoroEvent, SetLetsAllGoOnUntilReset) {
+    pool workers(3u);
+    event happened;
+    std::atomic<int> through = 0;
+    gathering all;
+    auto come = [&]() -> task<> {
+        co_await happened.wait();
+        through++;
+    };
+    for (int i = 0; i < 30; i++)
+        all.add(workers, come());
+    happened.set();
+    all.wait();
+    EXPECT_EQ(through, 30);
+    EXPECT_TRUE(happened.try_wait());
+    happened.reset();
+    EXPECT_FALSE(happened.try_wait());
+}
+
+// E1. Waiters in front of the list are cancelled while set() is called: one goes on by it, whoever that is.
+TEST(CoroEvent, AnAutomaticOneIsNotConsumedByWhoWasCancelled) {
+    pool worker(1u);
+    for (int round = 0; round < 100; round++) {
+        auto_event happened;
+        std::stop_source stop;
+        int impatient = 0, patient = 0;
+        gathering all;
+        auto give_up = [&]() -> task<> { impatient += co_await happened.wait(stop.get_token()); };
+        auto stay = [&]() -> task<> {
+            co_await happened.wait();
+            patient++;
+        };
+        auto lead = [&]() -> task<> {
+            all.add(worker, give_up());
+            all.add(worker, give_up());
+            all.add(worker, stay());
+            for (int turn = 0; turn < 60; turn++)
+                co_await yield(); // the only worker has come to them: they wait, in this order
+            std::thread setter([&] { happened.set(); });
+            stop.request_stop();
+            setter.join();
+            for (int turn = 0; turn < 60; turn++)
+                co_await yield();
+            EXPECT_EQ(impatient + patient, 1);
+            if (patient == 0)
+                happened.set();
+        };
+        sync_wait(worker, lead());
+        all.wait();
+        EXPECT_EQ(patient, 1);
+    }
+}
+
+TEST(CoroEvent, OneSetLetsOneThrough) {
+    pool worker(1u);
+    auto_event happened;
+    int through = 0;
+    gathering all;
+    auto come = [&]() -> task<> {
+        co_await happened.wait();
+        through++;
+    };
+    auto lead = [&]() -> task<> {
+        for (int i = 0; i < 3; i++)
+            all.add(worker, come());
+        for (int turn = 0; turn < 60; turn++)
+            co_await yield();
+        happened.set();
+        for (int turn = 0; turn < 60; turn++)
+            co_await yield();
+    };
+    sync_wait(worker, lead());
+    EXPECT_EQ(through, 1);
+    happened.set();
+    happened.set();
+    all.wait();
+}
+
+TEST(CoroLatch, WaitsForAll) {
+    pool workers(3u);
+    for (int round = 0; round < 100; round++) {
+        auto done = std::make_unique<latch>(10);
+        std::atomic<int> counted = 0;
+        gathering all;
+        auto count = [&]() -> task<> {
+            counted++;
+            done->count_down();
+            co_return;
+        };
+        for (int i = 0; i < 10; i++)
+            all.add(workers, count());
+        auto await = [&]() -> task<int> {
+            co_await done->wait();
+            int seen = counted;
+            done.reset(); // who has waited may destroy it
+            co_return seen;
+        };
+        EXPECT_EQ(sync_wait(workers, await()), 10);
+        all.wait();
+    }
+}
+
+TEST(CoroBarrier, NobodyGoesOnBeforeAllHaveCome) {
+    constexpr int tasks = 8, rounds = 200;
+    pool workers(3u);
+    barrier together(tasks);
+    std::atomic<int> come = 0;
+    std::atomic<int> early = 0;
+    gathering all;
+    auto run = [&]() -> task<> {
+        for (int round = 1; round <= rounds; round++) {
+            come++;
+            co_await together.arrive_and_wait();
+            early += come < round * tasks;
+        }
+    };
+    for (int i = 0; i < tasks; i++)
+        all.add(workers, run());
+    all.wait();
+    EXPECT_EQ(early, 0);
+    EXPECT_EQ(come, tasks * rounds);
+}
+
+template <class Semaphore>
+class CoroSemaphore : public testing::Test {};
+using every_semaphore =
+    testing::Types<counting_semaphore, basic_semaphore<policy::dispatch>, basic_semaphore<policy::inline_>>;
+TYPED_TEST_SUITE(CoroSemaphore, every_semaphore);
+
+TYPED_TEST(CoroSemaphore, NoMoreThanItsPermitsAreInside) {
+    pool workers(4u);
+    TypeParam permits(3);
+    std::atomic<int> inside = 0, most = 0, entered = 0;
+    gathering all;
+    auto come = [&]() -> task<> {
+        for (int i = 0; i < 100; i++) {
+            if (i % 4 != 0)
+                co_await permits.acquire();
+            else if (!co_await permits.try_acquire_for(1us))
+                continue;
+            int now = ++inside;
+            for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+            }
+            entered++;
+            if (i % 8 == 0)
+                co_await yield();
+            inside--;
+            co_await permits.release();
+        }
+    };
+    for (int i = 0; i < 40; i++)
+        all.add(workers, come());
+    all.wait();
+    EXPECT_LE(most, 3);
+    EXPECT_GE(entered, 40 * 75);
+    EXPECT_TRUE(permits.try_acquire()); // S1: they are all there again, and no more
+    EXPECT_TRUE(permits.try_acquire());
+    EXPECT_TRUE(permits.try_acquire());
+    EXPECT_FALSE(permits.try_acquire());
+    permits.release_unsuspended(3);
+}
+
+TYPED_TEST(CoroSemaphore, ReleaseOfManyLetsManyGoOn) {
+    pool workers(2u);
+    TypeParam permits(0);
+    std::atomic<int> through = 0;
+    gathering all;
+    auto come = [&]() -> task<> {
+        co_await permits.acquire();
+        through++;
+    };
+    for (int i = 0; i < 20; i++)
+        all.add(workers, come());
+    auto lead = [&]() -> task<> {
+        co_await permits.release(15);
+        co_await permits.release(5);
+    };
+    sync_wait(workers, lead());
+    all.wait();
+    EXPECT_EQ(through, 20);
+}
+
+template <class Mutex>
+class CoroSharedMutex : public testing::Test {};
+using every_shared =
+    testing::Types<shared_mutex, basic_shared_mutex<policy::dispatch>, basic_shared_mutex<policy::inline_>>;
+TYPED_TEST_SUITE(CoroSharedMutex, every_shared);
+
+TYPED_TEST(CoroSharedMutex, OneWriterOrManyReaders) {
+    pool workers(4u);
+    TypeParam guard;
+    std::atomic<int> readers = 0, writers = 0, wrong = 0;
+    gathering all;
+    auto come = [&](int number) -> task<> {
+        for (int i = 0; i < 100; i++) {
+            bool writes = (i + number) % 5 == 0, limited = i % 3 == 0;
+            if (writes) {
+                if (!limited)
+                    co_await guard.lock();
+                else if (!co_await guard.try_lock_for(1us))
+                    continue;
+                wrong += ++writers != 1 || readers != 0;
+                if (i % 2 == 0)
+                    co_await yield();
+                writers--;
+                co_await guard.unlock();
+            } else {
+                if (!limited)
+                    co_await guard.lock_shared();
+                else if (!co_await guard.try_lock_shared_for(1us))
+                    continue;
+                readers++;
+                wrong += writers != 0;
+                if (i % 2 == 0)
+                    co_await yield();
+                readers--;
+                co_await guard.unlock_shared();
+            }
+        }
+    };
+    for (int i = 0; i < 40; i++)
+        all.add(workers, come(i));
+    all.wait();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_TRUE(guard.try_lock());
+}
+
+// R2: behind a writer that gives up.
+TYPED_TEST(CoroSharedMutex, ReadersGoOnWhenTheWriterBeforeThemGivesUp) {
+    pool workers(2u);
+    TypeParam guard;
+    ASSERT_TRUE(guard.try_lock_shared());
+    std::stop_source stop;
+    std::atomic<bool> waits = false;
+    gathering all;
+    auto write = [&]() -> task<> {
+        waits = true;
+        EXPECT_FALSE(co_await guard.lock(stop.get_token()));
+    };
+    auto read = [&]() -> task<> {
+        co_await guard.lock_shared();
+        co_await guard.unlock_shared();
+    };
+    all.add(workers, write());
+    while (!waits || guard.try_lock_shared()) {
+        if (!waits)
+            std::this_thread::yield();
+        else
+            guard.unlock_shared_unsuspended();
+    }
+    all.add(workers, read());
+    stop.request_stop();
+    all.wait();
+    guard.unlock_shared_unsuspended();
+    EXPECT_TRUE(guard.try_lock());
+}
+
+template <class Condition>
+class CoroCondition : public testing::Test {};
+using every_condition = testing::Types<condition_variable, basic_condition_variable<policy::dispatch>,
+                                       basic_condition_variable<policy::inline_>>;
+TYPED_TEST_SUITE(CoroCondition, every_condition);
+
+template <policy Policy>
+basic_mutex<Policy> mutex_of(const basic_condition_variable<Policy> &);
+
+TYPED_TEST(CoroCondition, TokensReachWhoWaitsForThem) {
+    constexpr int tasks = 20, times = 50;
+    pool workers(3u);
+    decltype(mutex_of(std::declval<TypeParam>())) guard;
+    TypeParam changed;
+    int tokens = 0, taken = 0;
+    gathering all;
+    auto take = [&]() -> task<> {
+        for (int i = 0; i < times; i++) {
+            auto held = co_await guard.scoped_lock();
+            if (i % 2 == 0)
+                co_await changed.wait(held, [&] { return tokens > 0; });
+            else
+                while (tokens == 0)
+                    co_await changed.wait_for(held, 1ms) ? void() : void();
+            EXPECT_TRUE(held.owns_lock());
+            tokens--;
+            taken++;
+            co_await held.unlock();
+        }
+    };
+    auto give = [&]() -> task<> {
+        for (int i = 0; i < tasks * times; i++) {
+            auto held = co_await guard.scoped_lock();
+            tokens++;
+            if (i % 7 == 0)
+                changed.notify_all();
+            else if (i % 2 == 0)
+                changed.notify_one();
+            co_await held.unlock();
+            if (i % 2 != 0)
+                changed.notify_one();
+        }
+    };
+    for (int i = 0; i < tasks; i++)
+        all.add(workers, take());
+    all.add(workers, give());
+    all.wait();
+    EXPECT_EQ(tokens, 0);
+    EXPECT_EQ(taken, tasks * times);
+}
+
+// C3: the guard of a task that waits, in either list, does not have the mutex; its destruction gives back nothing.
+TYPED_TEST(CoroCondition, APoolEndsWhileTasksWait) {
+    for (int round = 0; round < 20; round++) {
+        decltype(mutex_of(std::declval<TypeParam>())) guard;
+        TypeParam changed;
+        std::atomic<int> waiting = 0;
+        pool workers(2u);
+        auto wait = [&](bool limited) -> task<> {
+            auto held = co_await guard.scoped_lock();
+            waiting++;
+            if (limited)
+                static_cast<void>(co_await changed.wait_for(held, 1h));
+            else
+                static_cast<void>(co_await changed.wait(held));
+            for (;;)
+                co_await yield();
+        };
+        for (int i = 0; i < 6; i++)
+            spawn(workers, wait(i % 2 == 0));
+        while (waiting < 6)
+            std::this_thread::yield();
+        if (round % 2 == 0)
+            changed.notify_all(); // one gets the mutex, the others wait for it
+        workers.shutdown();
+        EXPECT_TRUE(guard.try_lock());
+    }
+}
+
+TEST(CoroChannel, EachValueIsReceivedOnce) {
+    for (std::size_t capacity : {0u, 1u, 16u}) {
+        pool workers(4u);
+        channel<std::unique_ptr<int>> values(capacity);
+        std::atomic<long> sum = 0;
+        std::atomic<int> received = 0;
+        gathering senders, receivers;
+        auto send = [&](int first) -> task<> {
+            for (int i = 0; i < 100; i++) {
+                if (i % 5 == 0)
+                    while (!co_await values.send_for(std::make_unique<int>(first + i), 1us)) {
+                    }
+                else
+                    EXPECT_TRUE(co_await values.send(std::make_unique<int>(first + i)));
+            }
+        };
+        auto receive = [&]() -> task<> {
+            while (auto one = co_await values.receive()) {
+                sum += **one;
+                received++;
+            }
+        };
+        for (int i = 0; i < 10; i++) {
+            senders.add(workers, send(100 * i));
+            receivers.add(workers, receive());
+        }
+        senders.wait();
+        values.close();
+        receivers.wait();
+        EXPECT_EQ(received, 1000);
+        EXPECT_EQ(sum, 999L * 1000 / 2);
+    }
+}
+
+TEST(CoroChannel, CloseEndsAllWaits) {
+    pool workers(2u);
+    channel<int> full(1), empty(1);
+    std::atomic<int> ended = 0;
+    gathering all;
+    auto send = [&]() -> task<> {
+        EXPECT_FALSE(co_await full.send(2));
+        ended++;
+    };
+    auto receive = [&]() -> task<> {
+        EXPECT_FALSE(co_await empty.receive());
+        ended++;
+    };
+    int one = 1;
+    ASSERT_TRUE(full.try_send(one));
+    for (int i = 0; i < 5; i++) {
+        all.add(workers, send());
+        all.add(workers, receive());
+    }
+    full.close();
+    empty.close();
+    all.wait();
+    EXPECT_EQ(ended, 10);
+    EXPECT_EQ(full.try_receive(), 1); // N3
+    EXPECT_FALSE(full.try_receive());
+}
+
+TEST(CoroChannel, LimitsEndAWaitAndNothingIsLost) {
+    pool workers(2u);
+    channel<int> values(0);
+    auto none = [&]() -> task<bool> { co_return (co_await values.receive_for(1ms)).has_value(); };
+    EXPECT_FALSE(sync_wait(workers, none()));
+    auto nobody = [&]() -> task<bool> { co_return co_await values.send_for(1, 1ms); };
+    EXPECT_FALSE(sync_wait(workers, nobody()));
+    EXPECT_FALSE(values.try_receive());
+}
+
+TEST(CoroWhenAll, GivesAllResultsAndTheFirstException) {
+    pool workers(2u);
+    auto number = [](int value) -> task<int> {
+        co_await yield();
+        co_return value;
+    };
+    auto word = []() -> task<std::string> { co_return "two"; };
+    auto nothing = []() -> task<> { co_await yield(); };
+    auto fail = []() -> task<int> {
+        co_await yield();
+        throw std::runtime_error("three");
+    };
+    auto both = [&]() -> task<std::string> {
+        auto [one, two, three] = co_await when_all(number(1), word(), nothing());
+        static_cast<void>(three);
+        co_return std::to_string(one) + two;
+    };
+    for (int i = 0; i < 100; i++)
+        EXPECT_EQ(sync_wait(workers, both()), "1two");
+    auto failing = [&]() -> task<> { co_await when_all(number(1), fail()); };
+    EXPECT_THROW(sync_wait(workers, failing()), std::runtime_error);
+
+    std::atomic<int> ended = 0;
+    auto count = [&]() -> task<> {
+        ended++;
+        co_return;
+    };
+    auto many = [&]() -> task<> {
+        std::vector<task<>> tasks;
+        for (int i = 0; i < 100; i++)
+            tasks.push_back(count());
+        co_await when_all(std::move(tasks));
+    };
+    sync_wait(workers, many());
+    EXPECT_EQ(ended, 100);
+}
+
+TEST(CoroWhenAny, StopsTheOthersAndWaitsForThem) {
+    pool workers(2u);
+    event never;
+    std::atomic<int> stopped = 0;
+    auto quick = [](std::stop_token) -> task<int> { co_return 5; };
+    auto endless = [&](std::stop_token token) -> task<int> {
+        if (!co_await never.wait(token))
+            stopped++;
+        co_return 6;
+    };
+    auto race = [&]() -> task<int> {
+        auto first = co_await when_any(endless, quick, endless);
+        EXPECT_EQ(first.index, 1u);
+        EXPECT_EQ(stopped, 2);
+        co_return first.value;
+    };
+    EXPECT_EQ(sync_wait(workers, race()), 5);
+}
+
+TEST(CoroSleep, TakesItsTimeUnlessStopped) {
+    pool workers(2u);
+    auto began = deadline_clock::now();
+    EXPECT_TRUE(sync_wait(workers, sleep_for(3ms)));
+    EXPECT_GE(deadline_clock::now() - began, 3ms);
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_FALSE(sync_wait(workers, sleep_for(1h, stop.get_token())));
+}
+
+TEST(CoroPool, RunsWhatIsSpawnedFromInsideAndOutside) {
+    pool workers(3u);
+    std::atomic<int> ran = 0;
+    gathering all;
+    auto leaf = [&]() -> task<> {
+        ran++;
+        co_return;
+    };
+    auto tree = [&]() -> task<> {
+        for (int i = 0; i < 1000; i++)
+            all.add(workers, leaf());
+        co_return;
+    };
+    all.add(workers, tree());
+    all.add(workers, tree());
+    for (int i = 0; i < 1000; i++)
+        all.add(workers, leaf());
+    all.wait();
+    EXPECT_EQ(ran, 3000);
+    workers.shutdown();
+    std::uint64_t resumed = 0;
+    for (const auto &one : workers.counts())
+        resumed += one.resumed;
+    EXPECT_GE(resumed, 3002u);
+}
+
+// P1: each round ends with all workers asleep, or about to be; a lost wake-up ends the test at its time limit.
+TEST(CoroPool, LosesNoWakeUp) {
+    pool workers(4u);
+    pool others(2u);
+    for (int round = 0; round < 2000; round++) {
+        auto there = [&]() -> task<> {
+            co_await resume_on(others);
+            co_await resume_on(workers);
+        };
+        sync_wait(workers, there());
+    }
+}
+
+TEST(CoroPool, EndsWhileSomebodyWaitsForATask) {
+    pool workers(2u);
+    event never;
+    std::atomic<bool> waits = false;
+    auto wait = [&]() -> task<> {
+        waits = true;
+        co_await never.wait();
+    };
+    std::thread ends([&] {
+        while (!waits)
+            std::this_thread::yield();
+        workers.shutdown();
+    });
+    EXPECT_THROW(sync_wait(workers, wait()), executor_stopped);
+    ends.join();
+    EXPECT_THROW(sync_wait(workers, wait()), executor_stopped); // and after it
+}
+
+} // namespace
