@@ -252,8 +252,8 @@ int BPF_PROG(at_exec, struct task_struct *task) {
     return 0;
 }
 
-// What a walk over all threads has found: marks by the scope that they are in, to be compared with the counts, processes
-// that are followed, and what there is of each group.
+// What a walk over all threads has found: marks by the scope that they are in, to be compared with the counts,
+// processes that are followed, and what there is of each group.
 uint64_t marks_found[HF_HINT_SCOPES];
 uint64_t followed_found;
 struct hf_group_found groups_found[HF_HINT_GROUPS];
@@ -325,7 +325,8 @@ struct group_move {
     uint32_t counts_in;
 };
 
-// `reads` first: who goes back to the machine's scope may stop counting in another only when nobody reads that any more.
+// `reads` first: who goes back to the machine's scope may stop counting in another only when nobody reads that any
+// more.
 static void set_group(struct hf_hint_page *page, uint32_t number, uint32_t reads, uint32_t counts_in) {
     struct hf_hint_group *group = &page->group[number % HF_HINT_GROUPS];
     *(volatile uint32_t *)&group->reads = reads;
