@@ -292,8 +292,8 @@ std::vector<std::int64_t> errors_in(const std::vector<std::uint64_t> &counts, co
 
 } // namespace
 
-// Counts and marks do not change in one step, and a CPU may stand still in between for a whole walk: only what two quiet
-// walks find alike is taken for the truth.
+// Counts and marks do not change in one step, and a CPU may stand still in between for a whole walk: only what two
+// quiet walks find alike is taken for the truth.
 bool monitor::audit() {
     constexpr int tries = 20;
     const std::vector<std::int64_t> none(HF_HINT_SCOPES);

@@ -208,8 +208,8 @@ static void note_company(struct task_struct *task) {
         page->cpu[cpu].runnable = runnable_beside(task);
 }
 
-// May this thread be counted? Not while nobody is (M1): what a thread adds to the machine's count when it is marked is there for
-// whoever switches it in. Spares most switches the look for a mark.
+// May this thread be counted? Not while nobody is (M1): what a thread adds to the machine's count when it is marked is
+// there for whoever switches it in. Spares most switches the look for a mark.
 static bool may_be_counted(struct task_struct *task) {
     struct hf_hint_page *page = hint_page();
     return task->bpf_storage && page && page->scope[HF_SCOPE_MACHINE].preempted_critical_sections != 0;
