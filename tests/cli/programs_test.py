@@ -2,8 +2,8 @@
 """The programs of bench/program/program_list.txt: each does its work under our locks, with few threads and with many,
 prints its figure, and finds out when its locks do not lock.
 
-Shown able to fail: expect() in bench/program/program.cpp without its throw: no program but those that crash is found to
-notice; a name in the list that is no program's; another figure's name.
+Shown able to fail: a library that leaves the locks as they are (no program notices anything); a name in the list that
+is no program's; another figure's name.
 """
 
 import os
