@@ -22,11 +22,11 @@ constexpr std::uint64_t stale_ticks = 50'000;
 constexpr std::uint64_t long_inside_ticks = 125'000;
 constexpr int passed_over_max = 64; // that many in one go, then the next one is waited for
 
-enum class place : std::uint32_t { waiting, granted, removed };
+enum place : std::uint32_t { waiting, granted, removed };
 
 struct tp_node {
     tp_node *next = nullptr;
-    place state = place::waiting;
+    std::uint32_t state = place::waiting;
     std::uint64_t published_ticks = hf_ticks();
 };
 
@@ -79,9 +79,9 @@ private:
         return now < published || now - published < stale_ticks; // counters of two CPUs may differ a little
     }
 
-    place wait(tp_node *node) {
+    std::uint32_t wait(tp_node *node) {
         for (;;) {
-            place state = hf_load_acquire(&node->state);
+            std::uint32_t state = hf_load_acquire(&node->state);
             if (state != place::waiting)
                 return state;
             std::uint64_t now = hf_ticks(), entered = hf_load_relaxed(&entered_ticks_);

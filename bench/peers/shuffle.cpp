@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint32_t batch_max = 1024;  // waiters on one node that are brought together before the role ends
 constexpr int polls_until_first = 1 << 12; // of the head, before nobody takes the word past it any more
 
-enum class word : std::uint32_t { free, held };
+enum word : std::uint32_t { free, held };
 
 struct shuffle_node {
     shuffle_node *next = nullptr;
@@ -112,7 +112,7 @@ private:
         return true;
     }
 
-    word word_;
+    std::uint32_t word_;
     std::uint32_t queue_goes_first_; // nobody takes the word past the queue
     shuffle_node *tail_;
 };
