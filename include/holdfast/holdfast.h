@@ -9,6 +9,7 @@
 #include "holdfast/mcs.h"
 #include "holdfast/ticket.h"
 #include "holdfast/ttas.h"
+#include "holdfast/uscl.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -80,6 +80,7 @@ using blocking_mutex =
     basic_timed_mutex<hf_blocking_t, hf_blocking_lock, hf_blocking_trylock, hf_blocking_unlock, hf_blocking_clocklock>;
 using ttas_mutex = basic_timed_mutex<hf_ttas_t, hf_ttas_lock, hf_ttas_trylock, hf_ttas_unlock, hf_ttas_clocklock>;
 using ticket_mutex = basic_mutex<hf_ticket_t, hf_ticket_lock, hf_ticket_trylock, hf_ticket_unlock>;
+using uscl_mutex = basic_timed_mutex<hf_uscl_t, hf_uscl_lock, hf_uscl_trylock, hf_uscl_unlock, hf_uscl_clocklock>;
 using mcs_mutex = basic_mutex<hf_mcs_t, hf_mcs_lock, hf_mcs_trylock, hf_mcs_unlock>;
 
 } // namespace holdfast

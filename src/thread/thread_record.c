@@ -22,6 +22,7 @@ static struct {
     struct hf_thread_record *free;
     struct hf_thread_record *slab; // the newest slab, handed out from its start
     uint32_t slab_used;
+    uint64_t classes;      // numbers of classes of their own that threads have been given
     uint32_t threads;      // that have ever had a record, in this process and those that it was forked from
     uint32_t shared_slabs; // slabs whose counters can still be shared
     char *shared_counters; // the shared memory for their counters
@@ -70,6 +71,7 @@ static struct hf_thread_record *take(void) {
     if (!record)
         return &overflow.record[0];
     record->tid = hf_tid_asked();
+    hf_store_relaxed(&record->share_class, ++pool.classes << 1);
     return record;
 }
 
@@ -96,6 +98,7 @@ static void release(void *record_pointer) {
     hf_self_record = NULL;
     hf_store_relaxed(&record->critical.critical_depth, 0);
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
+    hf_store_relaxed(&record->share_class, 0);
     record->free_next = pool.free;
     pool.free = record;
     pool_unlock(&saved);
@@ -109,8 +112,11 @@ static void move_to_new_slab(void) {
     if (!before)
         return;
     struct hf_thread_record *self = take();
-    if (self->tid)
+    if (self->tid) {
         self->critical.critical_depth = before->critical.critical_depth;
+        if (before->share_class & HF_CLASS_IS_MADE)
+            self->share_class = before->share_class;
+    }
     hf_program_order();
     hf_self_record = self;
     pthread_setspecific(pool.exit_key, self);
@@ -152,6 +158,19 @@ struct hf_thread_record *hf_thread_record_acquire(void) {
         pthread_setspecific(pool.exit_key, self);
     errno = saved_errno;
     return self;
+}
+
+void hf_thread_set_class(struct hf_thread_record *self, uint32_t number) {
+    if (!self->tid)
+        return;
+    if (number) {
+        hf_store_relaxed(&self->share_class, (uint64_t)number << 1 | HF_CLASS_IS_MADE);
+        return;
+    }
+    sigset_t saved;
+    pool_lock(&saved);
+    hf_store_relaxed(&self->share_class, ++pool.classes << 1);
+    pool_unlock(&saved);
 }
 
 bool hf_thread_was_always_alone(void) {

@@ -23,7 +23,12 @@ struct hf_thread_record {
     uint32_t tid;                       // 0 in the record that threads share when memory has run out
     struct hf_thread_record *free_next; // the free list, while no thread has this record
     struct hf_queue_node *spare_nodes;  // nodes of queue locks that need one a lock (lock/queue_node.h)
+    uint64_t share_class;               // whose share of a lock's time it uses (lock/share.h); see below
 } HF_CACHE_ALIGNED;
+
+// A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
+// made, its number times two and one. 0 when the thread has exited, and for threads without a record of their own.
+#define HF_CLASS_IS_MADE 1ull
 
 // What a thread counts. Written by its owner only, read by anyone.
 struct hf_thread_counters {
@@ -71,6 +76,9 @@ uint32_t hf_tid_asked(void) __attribute__((cold));
 static inline uint32_t hf_tid(const struct hf_thread_record *self) {
     return HF_LIKELY(self->tid != 0) ? self->tid : hf_tid_asked();
 }
+
+// Puts the calling thread into a class of the user's; 0: into one of its own.
+void hf_thread_set_class(struct hf_thread_record *self, uint32_t number);
 
 // Has no second thread had a record yet, here or in the processes that this one was forked from?
 bool hf_thread_was_always_alone(void);

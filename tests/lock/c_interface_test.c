@@ -21,5 +21,6 @@ int main(void) {
     TRY_OUT(ttas, HF_TTAS_INIT);
     TRY_OUT(ticket, HF_TICKET_INIT);
     TRY_OUT(mcs, HF_MCS_INIT);
+    TRY_OUT(uscl, HF_USCL_INIT);
     return hf_version()[0] == '\0' || hf_monitor_present();
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A share: what one class (a thread, or threads that the user has put together) has used of one lock's time. Arithmetic
+// only: the time is given, nothing waits in here, and no error in it can let two threads into a lock.
+//
+// Time is measured in ticks (base/clock.h). What a class has used is its *virtual time*: the ticks that it has held the
+// lock, times 1024 over its weight. So classes that have had what is due to them are at the same virtual time. Who is
+// next is the one that is least far (start-time fair queueing, Goyal et al., SIGCOMM '96).
+//
+// Opportunity, not only use, is to be shared (paper, section 3): a class that wants the lock right now and has used more
+// than another one, which is active and does not want it right now, waits. It is *banned*, until whatever comes first:
+//     its debt is paid: from the beginning of its last slice, all the weight's time has passed for its own weight's use;
+//     the others are inactive, or exited.
+#ifndef HF_LOCK_SHARE_H
+#define HF_LOCK_SHARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "thread/thread_record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hf_share {
+    uint64_t own_class;                  // as in the thread's record
+    uint64_t used;                   // virtual time; written by the lock's holder, and when its class comes to wait
+    uint64_t last_seen;              // ticks: when it last held the lock or came to wait
+    struct hf_thread_record *thread; // whose class it is; NULL: one that the user has made
+    struct hf_share *next;           // of the same lock, or spare
+    uint64_t slice_began;            // ticks: its last slice
+    uint64_t used_before_slice;
+    uint64_t weighed;  // ticks: when the weight was looked up
+    uint32_t weight;   // 1024 for nice 0
+    uint32_t per_tick; // virtual time for each tick, in 1/65536
+    uint32_t waiting;  // threads of the class in the queue
+} HF_CACHE_ALIGNED;
+
+enum {
+    HF_WEIGHT_OF_NICE_0 = 1024,
+    HF_NICE_MIN = -20,
+    HF_NICE_MAX = 19,
+};
+
+// The weight that Linux gives to a nice value (kernel/sched/core.c, sched_prio_to_weight).
+uint32_t hf_weight_of_nice(int nice);
+
+void hf_share_set_weight(struct hf_share *share, uint32_t weight);
+
+// Longer critical sections count as this long: no product overflows.
+#define HF_SECTION_TICKS_MAX (1ull << 40)
+
+// Counts a critical section. A negative length (clocks of two CPUs may differ a little) counts nothing.
+static inline void hf_share_charge(struct hf_share *share, uint64_t ticks) {
+    if (HF_UNLIKELY(ticks > HF_SECTION_TICKS_MAX))
+        ticks = (int64_t)ticks < 0 ? 0 : HF_SECTION_TICKS_MAX;
+    hf_store_relaxed(&share->used, hf_load_relaxed(&share->used) + (ticks * share->per_tick >> 16));
+}
+
+// Time in which a class did not want the lock is not saved up: it comes back at the virtual time of those who did.
+static inline void hf_share_come_back(struct hf_share *share, uint64_t virtual_now) {
+    if (hf_load_relaxed(&share->used) < virtual_now)
+        hf_store_relaxed(&share->used, virtual_now);
+}
+
+static inline void hf_share_begin_slice(struct hf_share *share, uint64_t now) {
+    share->slice_began = now;
+    share->used_before_slice = hf_load_relaxed(&share->used);
+}
+
+// Has its thread exited, or gone to another class?
+static inline bool hf_share_is_dead(const struct hf_share *share) {
+    return share->thread && hf_load_relaxed(&share->thread->share_class) != share->own_class;
+}
+
+// Does it take part: does it want the lock, or has it used it not long ago?
+static inline bool hf_share_is_active(const struct hf_share *share, uint64_t now, uint64_t inactive_after) {
+    if (share->waiting)
+        return true;
+    uint64_t seen = hf_load_relaxed(&share->last_seen);
+    return !hf_share_is_dead(share) && (now <= seen || now - seen < inactive_after);
+}
+
+// What the classes that take part in a lock have in common. `idle` are those that do not wait right now.
+struct hf_share_totals {
+    uint64_t weight;
+    uint64_t idle_used_min;  // UINT64_MAX: there is none
+    uint64_t idle_seen_last; // ticks
+};
+
+#define HF_SHARE_NO_TOTALS                                                                                             \
+    { 0, UINT64_MAX, 0 }
+
+void hf_share_add(struct hf_share_totals *totals, const struct hf_share *share);
+
+// The time until which a waiting class is banned: not after `now` when it is not.
+uint64_t hf_share_banned_until(const struct hf_share *share, const struct hf_share_totals *totals, uint64_t virtual_now,
+                               uint64_t now, uint64_t inactive_after);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// States and invariants: slices.h.
+#include "lock/slices.h"
+
+#include <sys/resource.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "lock/slices_memory.h"
+#include "park/word_lock.h"
+
+// How often a thread's nice value is looked up: a changed one takes effect with the next slice after that.
+enum { HF_WEIGHING_NS = 1000 * 1000 };
+
+static uint64_t ticks_of_ns(uint64_t ns) {
+    return (uint64_t)((double)ns / hf_tick_ns_by_now());
+}
+
+void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self) {
+    hf_slices_start_over_if_forked();
+    hf_critical_enter(self);
+    if (!hf_word_trylock(&slices->guard, HF_WORD_HELD))
+        hf_word_lock_blocking(&slices->guard, NULL);
+}
+
+void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self) {
+    hf_word_unlock(&slices->guard);
+    hf_critical_leave(self);
+}
+
+static bool is_pending(const struct hf_slices *slices) {
+    return slices->owner && slices->slice_end == 0;
+}
+
+// Read without the guard: a mixture of two states sends a thread to the word at the wrong time, and no more (I1).
+static void set_state(struct hf_slices *slices, struct hf_share *owner, uint64_t slice_end) {
+    hf_store_relaxed(&slices->slice_end, slice_end);
+    hf_store_relaxed(&slices->owner, owner);
+}
+
+static void take_out(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
+    HF_CHECK("U3", slices->waiters > 0 && !(waiter->turn & HF_TURN_CHOSEN));
+    *(waiter->previous ? &waiter->previous->next : &slices->first) = waiter->next;
+    *(waiter->next ? &waiter->next->previous : &slices->last) = waiter->previous;
+    hf_store_relaxed(&slices->waiters, slices->waiters - 1);
+    waiter->share->waiting--;
+    if (slices->keeper == waiter)
+        slices->keeper = NULL;
+}
+
+static hf_slice_wake choose_waiter(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
+    take_out(slices, waiter);
+    hf_slice_wake wake = &waiter->turn;
+    // Release: the chosen one may go without the guard. Its node is gone from here on (U3).
+    hf_store_release(&waiter->turn, waiter->turn | HF_TURN_CHOSEN);
+    return wake;
+}
+
+// The one that is to come next, as far as is known by now: it keeps the time, and is awake when its time comes.
+static struct hf_slice_waiter *least_used(const struct hf_slices *slices) {
+    struct hf_slice_waiter *least = slices->first;
+    for (struct hf_slice_waiter *waiter = least->next; waiter; waiter = waiter->next) {
+        if (hf_load_relaxed(&waiter->share->used) < hf_load_relaxed(&least->share->used))
+            least = waiter;
+    }
+    return least;
+}
+
+// U1. Returns the new keeper, if there is one.
+static hf_slice_wake keep_time(struct hf_slices *slices, uint64_t at) {
+    if (!slices->first || (slices->keeper && slices->keeper_at <= at))
+        return NULL;
+    struct hf_slice_waiter *keeper = least_used(slices);
+    slices->keeper = keeper;
+    slices->keeper_at = at;
+    hf_store_relaxed(&keeper->turn, keeper->turn + HF_TURN_KEEPER);
+    return &keeper->turn;
+}
+
+// Forgets the shares of classes that do not take part any more, and sums the others up.
+static void sum_up(struct hf_slices *slices, uint64_t now, struct hf_share_totals *totals) {
+    uint64_t inactive_after = ticks_of_ns(HF_INACTIVE_NS);
+    for (struct hf_share **link = &slices->shares; *link;) {
+        struct hf_share *share = *link;
+        if (hf_share_is_active(share, now, inactive_after)) {
+            hf_share_add(totals, share);
+            link = &share->next;
+        } else if (share == slices->owner || share == hf_load_relaxed(&slices->holder)) {
+            link = &share->next;
+        } else {
+            *link = share->next;
+            hf_share_give(share);
+        }
+    }
+}
+
+// The waiter that is next, or NULL when all are banned, until *banned_until.
+static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, uint64_t *banned_until) {
+    struct hf_share_totals totals = HF_SHARE_NO_TOTALS;
+    uint64_t inactive_after = ticks_of_ns(HF_INACTIVE_NS);
+    struct hf_slice_waiter *next = NULL;
+    sum_up(slices, now, &totals);
+    *banned_until = UINT64_MAX;
+    for (struct hf_slice_waiter *waiter = slices->first; waiter; waiter = waiter->next) {
+        uint64_t until = now;
+        if (!slices->work_conserving && !waiter->never_banned)
+            until = hf_share_banned_until(waiter->share, &totals, slices->virtual_now, now, inactive_after);
+        if (until > now) {
+            if (until < *banned_until)
+                *banned_until = until;
+        } else if (!next || hf_load_relaxed(&waiter->share->used) < hf_load_relaxed(&next->share->used)) {
+            next = waiter; // of equals the one that came first
+        }
+    }
+    return next;
+}
+
+hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
+    if (!slices->first || is_pending(slices)) // U2
+        return NULL;
+    if (slices->owner && now < slices->slice_end)
+        return keep_time(slices, slices->slice_end);
+    struct hf_slice_waiter *next = next_of(slices, now, &slices->banned_until);
+    if (!next) {
+        set_state(slices, NULL, 0);
+        return keep_time(slices, slices->banned_until);
+    }
+    set_state(slices, next->share, 0);
+    return choose_waiter(slices, next);
+}
+
+struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now) {
+    uint64_t own_class = self->share_class;
+    struct hf_share *share = slices->shares;
+    while (share && share->own_class != own_class)
+        share = share->next;
+    if (!share) {
+        share = hf_share_take();
+        if (!share)
+            return NULL;
+        *share = (struct hf_share){.own_class = own_class, .next = slices->shares};
+        share->thread = own_class == 0 || (own_class & HF_CLASS_IS_MADE) ? NULL : self;
+        slices->shares = share;
+    }
+    if (share->weight == 0 || now - share->weighed > ticks_of_ns(HF_WEIGHING_NS)) {
+        hf_share_set_weight(share, hf_weight_of_nice(getpriority(PRIO_PROCESS, 0))); // the calling thread's
+        share->weighed = now;
+    }
+    return share;
+}
+
+hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
+    struct hf_share *share = self->share;
+    if (share->waiting++ == 0)
+        hf_share_come_back(share, slices->virtual_now);
+    hf_store_relaxed(&share->last_seen, now);
+    self->next = NULL;
+    self->previous = slices->last;
+    *(slices->last ? &slices->last->next : &slices->first) = self;
+    slices->last = self;
+    hf_store_relaxed(&slices->waiters, slices->waiters + 1);
+    return hf_slices_choose(slices, now);
+}
+
+hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
+    take_out(slices, self);
+    return hf_slices_choose(slices, now); // U1: another keeper
+}
+
+hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
+    if (slices->keeper != self || now < slices->keeper_at)
+        return NULL;
+    slices->keeper = NULL;
+    return hf_slices_choose(slices, now);
+}
+
+hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, uint64_t now, uint64_t slice_ticks) {
+    if (slices->owner != share || !is_pending(slices))
+        return NULL; // another thread of the class has begun it
+    set_state(slices, share, now + slice_ticks);
+    hf_share_begin_slice(share, now);
+    uint64_t used = hf_load_relaxed(&share->used);
+    if (slices->virtual_now < used)
+        slices->virtual_now = used;
+    for (struct hf_slice_waiter *waiter = slices->first, *next; waiter && share->waiting; waiter = next) {
+        next = waiter->next;
+        if (waiter->share == share)
+            hf_futex_wake(choose_waiter(slices, waiter), 1);
+    }
+    // A slice of no length is over when its first section is, which unlock sees: nobody need keep the time (U1).
+    return slice_ticks ? keep_time(slices, slices->slice_end) : NULL;
+}
+
+hf_slice_wake hf_slices_give_up(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
+    if (slices->owner != share || !is_pending(slices))
+        return NULL;
+    set_state(slices, NULL, 0);
+    slices->banned_until = now;
+    return hf_slices_choose(slices, now);
+}

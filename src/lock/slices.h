@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Slices: which class may come to a lock's word, and for how long. One object for each lock that was ever contended.
+// Who is inside is decided by the word alone (I1, I2, park/word_lock.h): whoever errs about slices waits at the word.
+//
+//                 the first of the class gets the word          the time is over
+//     PENDING ---------------------------------------> RUNNING -------------------> OVER
+//       ^ ^                                                                          |
+//       | +--------------------- somebody waits and may: chosen --------------------+
+//       |                                                                            | all who wait are banned
+//       +------- a ban is over, or somebody comes who is not banned ---- NOBODYS <---+
+//
+//     state      owner    slice_end
+//     PENDING    a share  0            chosen, on its way to the word
+//     RUNNING    a share  to come
+//     OVER       a share  past         the class may still be inside; the next one is chosen all the same
+//     NOBODYS    NULL     0
+//
+// Waiters are in a queue and sleep until chosen. Who chooses is whoever sees that a slice is over: the thread that gives
+// the lock back then, one that comes, or the *keeper*, a waiter that keeps the time.
+//
+// Invariants, all under the guard:
+// U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks no
+//     later than at the slice's end or the ban's, whichever the state waits for. A PENDING slice needs none:
+// U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up.
+// U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN is
+//     stored its node may be gone: who wakes it uses the address only.
+//     U1 to U3: nobody sleeps for ever, and no wake-up rests on a timeout but those at a slice's and a ban's end.
+// U4  Shares and slices are immortal: memory that was one stays one. A thread that comes late, with a share that has
+//     been given to another class meanwhile, counts its section wrongly, and does nothing worse.
+// U5  A ban ends, since each of its ends is a time (lock/share.h).
+// Modelled in verify/uscl.pml.
+#ifndef HF_LOCK_SLICES_H
+#define HF_LOCK_SLICES_H
+
+#include "lock/flexguard_queue.h"
+#include "lock/share.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Bit 0 of a waiter's turn; each appointment as keeper adds HF_TURN_KEEPER, so that one that goes to sleep just then
+// sees it.
+enum { HF_TURN_CHOSEN = 1, HF_TURN_KEEPER = 2 };
+
+// One thread's wait; on its stack.
+struct hf_slice_waiter {
+    struct hf_slice_waiter *next;
+    struct hf_slice_waiter *previous;
+    struct hf_share *share;
+    uint32_t turn;
+    bool never_banned;
+};
+
+struct hf_slices {
+    // Read by whoever takes the lock, changed twice a slice.
+    struct hf_share *owner;
+    uint64_t slice_end; // ticks
+    uint32_t waiters;
+    uint32_t guard; // a lock word (park/word_lock.h)
+
+    // The holder's, under the lock's word.
+    struct hf_share *holder;  // NULL: the section is not counted
+    uint64_t section_began;   // ticks
+    hf_queue_tail spinners;   // those that poll the lock's word
+    const void *lock;         // whose slices they are; NULL: spare
+    struct hf_slices *in_row; // in the table by address, or spare
+    struct hf_slices *made_before;
+
+    // Under the guard.
+    struct hf_slice_waiter *first HF_CACHE_ALIGNED;
+    struct hf_slice_waiter *last;
+    struct hf_slice_waiter *keeper;
+    uint64_t keeper_at;    // ticks: when the keeper looks
+    uint64_t banned_until; // ticks: NOBODYS
+    uint64_t virtual_now;  // virtual time of the last class that began a slice
+    struct hf_share *shares;
+    bool work_conserving;
+};
+
+// What a waiter is to be woken for, after the guard is given back: its node may be gone by then.
+typedef const uint32_t *hf_slice_wake;
+
+// The slices of the lock at that address: made, or left by a lock that was there before, when there are none yet. NULL:
+// no memory. `place` is where the lock keeps the answer.
+struct hf_slices *hf_slices_of(const void *lock, struct hf_slices **place) __attribute__((cold));
+void hf_slices_give_back(struct hf_slices *slices);
+
+void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self);
+void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self);
+
+// All that follow are called under the guard, with the time of now.
+
+// The caller's share, made when there is none yet. NULL: no memory.
+struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now);
+
+// The caller comes to wait, then chooses if it is time (U1); it may be the chosen one itself.
+hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
+
+// The caller, who waits, leaves without having been chosen.
+hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
+
+// The keeper looks; true when the caller still is it, *at being when to look again.
+hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
+
+// The chosen class has the word: its slice begins (U2). Others of the class that wait are chosen with it and woken.
+hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, uint64_t now, uint64_t slice_ticks);
+
+// The chosen class does not come after all (U2).
+hf_slice_wake hf_slices_give_up(struct hf_slices *slices, struct hf_share *share, uint64_t now);
+
+// Chooses who is next if the slice is over.
+hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now);
+
+// How long a class stays in the sum of weights after it has used the lock.
+#define HF_INACTIVE_NS 1000000000ull
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Slices, step by step, with a given clock and no threads: who is chosen, who keeps the time, who is banned.
+//
+// Shown able to fail: keep_time that does nothing (U1 in each case that ends with `keeper`); hf_slices_leave without its
+// choice (AKeeperThatLeavesIsReplaced, AChosenOne...); next_of that takes the first (TheLeastUsedIsNext); hf_slices_begin
+// without its loop (AClassIsChosenWhole); next_of without bans (WhoHasUsedMoreIsBanned...).
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "lock/slices.h"
+#include "lock/slices_memory.h"
+
+namespace holdfast::test {
+namespace {
+
+// Times are ticks from an origin; a slice is long against what is counted.
+constexpr std::uint64_t origin = 1'000'000'000'000, slice = 10'000;
+
+struct one {
+    hf_share *share;
+    hf_slice_waiter waiter{};
+    bool chosen() const { return waiter.turn & HF_TURN_CHOSEN; }
+};
+
+class slices : public testing::Test {
+protected:
+    hf_slices all{};
+    std::uint64_t next_class = 2;
+
+    one make(std::uint32_t weight = 1024) {
+        hf_share *share = hf_share_take();
+        *share = hf_share{};
+        share->own_class = next_class++ << 1 | HF_CLASS_IS_MADE;
+        share->next = all.shares;
+        share->last_seen = origin;
+        hf_share_set_weight(share, weight);
+        all.shares = share;
+        return {share};
+    }
+    hf_slice_wake join(one &who, std::uint64_t now) {
+        who.waiter = {};
+        who.waiter.share = who.share;
+        return hf_slices_join(&all, &who.waiter, origin + now);
+    }
+    hf_slice_wake begin(one &who, std::uint64_t now, std::uint64_t length = slice) {
+        return hf_slices_begin(&all, who.share, origin + now, length);
+    }
+    // Comes when nobody has the slice, and begins.
+    void take(one &who, std::uint64_t now) {
+        join(who, now);
+        ASSERT_TRUE(who.chosen());
+        begin(who, now);
+    }
+    void use(one &who, std::uint64_t ticks, std::uint64_t until) {
+        hf_share_charge(who.share, ticks);
+        who.share->last_seen = origin + until;
+    }
+    hf_slice_wake choose(std::uint64_t now) { return hf_slices_choose(&all, origin + now); }
+};
+
+TEST_F(slices, WhoComesFirstIsChosenAtOnce) {
+    one a = make();
+    EXPECT_EQ(join(a, 0), &a.waiter.turn);
+    EXPECT_TRUE(a.chosen());
+    EXPECT_EQ(all.owner, a.share);
+    EXPECT_EQ(all.slice_end, 0u) << "pending until it has the word";
+    begin(a, 5);
+    EXPECT_EQ(all.slice_end, origin + 5 + slice);
+    EXPECT_EQ(all.waiters, 0u);
+}
+
+TEST_F(slices, WhoComesIntoASliceWaitsForItsEndAndKeepsTheTime) {
+    one a = make(), b = make();
+    take(a, 0);
+    join(b, 100);
+    EXPECT_FALSE(b.chosen());
+    EXPECT_EQ(all.keeper, &b.waiter);
+    EXPECT_EQ(all.keeper_at, origin + slice);
+    hf_slices_look(&all, &b.waiter, origin + slice - 1);
+    EXPECT_FALSE(b.chosen());
+    EXPECT_EQ(all.keeper, &b.waiter);
+    hf_slices_look(&all, &b.waiter, origin + slice);
+    EXPECT_TRUE(b.chosen()) << "whether a is inside or not";
+}
+
+TEST_F(slices, NobodyIsChosenWhileOneIsOnItsWay) {
+    one a = make(), b = make();
+    join(a, 0);
+    EXPECT_EQ(join(b, 100 * slice), nullptr);
+    EXPECT_FALSE(b.chosen());
+    EXPECT_EQ(all.keeper, nullptr);
+    EXPECT_EQ(begin(a, 100 * slice + 1), &b.waiter.turn);
+    EXPECT_EQ(all.keeper, &b.waiter) << "woken, to keep the time from now on";
+}
+
+TEST_F(slices, OneThatGivesUpIsFollowed) {
+    one a = make(), b = make();
+    join(a, 0);
+    join(b, 1);
+    EXPECT_EQ(hf_slices_give_up(&all, a.share, origin + 2), &b.waiter.turn);
+    EXPECT_TRUE(b.chosen());
+}
+
+TEST_F(slices, AKeeperThatLeavesIsReplaced) {
+    one a = make(), b = make(), c = make();
+    take(a, 0);
+    join(b, 1);
+    join(c, 2);
+    ASSERT_EQ(all.keeper, &b.waiter);
+    EXPECT_EQ(hf_slices_leave(&all, &b.waiter, origin + 3), &c.waiter.turn);
+    EXPECT_EQ(all.keeper, &c.waiter);
+    EXPECT_EQ(all.waiters, 1u);
+}
+
+TEST_F(slices, AKeeperThatIsChosenIsReplacedWhenTheSliceBegins) {
+    one a = make(), b = make(), c = make();
+    take(a, 0);
+    join(b, 1);
+    join(c, 2);
+    use(a, slice, slice);
+    EXPECT_EQ(choose(slice), &b.waiter.turn);
+    EXPECT_EQ(all.keeper, nullptr);
+    EXPECT_EQ(begin(b, slice + 1), &c.waiter.turn);
+    EXPECT_EQ(all.keeper_at, origin + slice + 1 + slice);
+}
+
+TEST_F(slices, TheLeastUsedIsNext) {
+    one a = make(), b = make(), c = make();
+    take(a, 0);
+    use(b, 50, 0);
+    use(c, 40, 0);
+    join(b, 1);
+    join(c, 2);
+    use(a, slice, slice);
+    choose(slice);
+    EXPECT_TRUE(c.chosen());
+    EXPECT_FALSE(b.chosen());
+}
+
+TEST_F(slices, OfEqualsTheFirstIsNext) {
+    one a = make(), b = make(), c = make();
+    take(a, 0);
+    join(b, 1);
+    join(c, 2);
+    use(a, slice, slice);
+    choose(slice);
+    EXPECT_TRUE(b.chosen());
+}
+
+TEST_F(slices, WhoHasUsedMoreIsBannedUntilItHasPaid) {
+    one a = make(), b = make();
+    take(a, 0);
+    use(a, slice, slice);
+    use(b, 0, slice); // active, but does not want the lock now
+    join(a, slice);
+    EXPECT_FALSE(a.chosen());
+    EXPECT_EQ(all.owner, nullptr);
+    EXPECT_EQ(all.keeper, &a.waiter);
+    EXPECT_EQ(all.keeper_at, origin + 2 * slice);
+    hf_slices_look(&all, &a.waiter, origin + 2 * slice);
+    EXPECT_TRUE(a.chosen());
+}
+
+TEST_F(slices, WhoComesDuringABanIsNotHeldUp) {
+    one a = make(), b = make();
+    take(a, 0);
+    use(a, slice, slice);
+    use(b, 0, slice);
+    join(a, slice);
+    join(b, slice + 1);
+    EXPECT_TRUE(b.chosen());
+    EXPECT_FALSE(a.chosen());
+    EXPECT_EQ(begin(b, slice + 2), nullptr) << "a looks earlier than at the slice's end, as it is";
+    EXPECT_EQ(all.keeper, &a.waiter);
+}
+
+TEST_F(slices, NobodyIsBannedWhoHoldsSomethingElseOrWhereWorkIsConserved) {
+    for (bool work_conserving : {false, true}) {
+        one a = make(), b = make();
+        all.work_conserving = work_conserving;
+        take(a, 0);
+        use(a, slice, slice);
+        use(b, 0, slice);
+        a.waiter = {};
+        a.waiter.share = a.share;
+        a.waiter.never_banned = !work_conserving;
+        hf_slices_join(&all, &a.waiter, origin + slice);
+        EXPECT_TRUE(a.chosen());
+        all = {};
+    }
+}
+
+TEST_F(slices, AClassIsChosenWhole) {
+    one a = make(), b = make();
+    take(a, 0);
+    one b_too = {b.share}, c = make();
+    join(b, 1);
+    join(c, 2);
+    join(b_too, 3);
+    use(a, slice, slice);
+    choose(slice);
+    ASSERT_TRUE(b.chosen());
+    EXPECT_FALSE(b_too.chosen()) << "not before the slice has begun";
+    begin(b, slice + 1);
+    EXPECT_TRUE(b_too.chosen());
+    EXPECT_FALSE(c.chosen());
+    EXPECT_EQ(b.share->waiting, 0u);
+    EXPECT_EQ(all.waiters, 1u);
+}
+
+TEST_F(slices, InactiveSharesAreForgotten) {
+    one a = make(), b = make();
+    auto second = static_cast<std::uint64_t>(1e9 / hf_tick_ns());
+    take(a, 0);
+    use(a, slice, 2 * second);
+    join(a, 2 * second); // nothing to wait for: b was last seen more than a second ago
+    EXPECT_TRUE(a.chosen());
+    EXPECT_EQ(all.shares, a.share);
+    EXPECT_EQ(all.shares->next, nullptr);
+    (void)b;
+}
+
+// Three classes of different weights that always want the lock, in as many slices as fit.
+TEST_F(slices, SharesFollowWeights) {
+    one all_of_them[] = {make(1024), make(2048), make(3072)};
+    std::uint64_t now = 0, held[3] = {};
+    for (auto &who : all_of_them)
+        join(who, now);
+    for (int turn = 0; turn < 6000; turn++) {
+        now += 10;
+        for (int i = 0; i < 3; i++) {
+            one &who = all_of_them[i];
+            if (!who.chosen())
+                continue;
+            begin(who, now);
+            now += slice;
+            use(who, slice, now);
+            held[i] += slice;
+            // It gives the lock back and comes again at once, as its next section begins.
+            choose(now);
+            join(who, now + 1);
+            break;
+        }
+        if (all.keeper && origin + now >= all.keeper_at)
+            hf_slices_look(&all, all.keeper, origin + now);
+    }
+    double sum = static_cast<double>(held[0] + held[1] + held[2]);
+    for (int i = 0; i < 3; i++)
+        EXPECT_NEAR(static_cast<double>(held[i]) / sum, (i + 1) / 6.0, 0.005);
+}
+
+} // namespace
+} // namespace holdfast::test

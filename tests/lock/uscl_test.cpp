@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What u-SCL promises beyond every lock (lock_test.cpp, lock_stress_test.cpp): options, classes, memory, fork. Nothing
+// here depends on how fast the machine is; shares are measured by `holdfast bench scl-fairness` and `scl-proportion`.
+//
+// Shown able to fail: hf_slices_of that always makes new ones (TakesOver...); sum_up that forgets nobody
+// (AThreadThatExits...); start_over_in_child that returns at once (AChildStartsOver: it hangs, and is killed);
+// hf_thread_set_class that does nothing (AClassHasOneShare); trylock that asks for the slice (TriesInAnothersSlice).
+#include <cerrno>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <memory>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "holdfast/uscl.h"
+#include "lock/every_lock.hpp"
+#include "lock/slices.h"
+
+namespace holdfast::test {
+namespace {
+
+constexpr unsigned alarm_s = 60;
+
+// Two threads meet, so that the lock has slices from then on.
+void contend(hf_uscl_t &lock) {
+    hf_uscl_lock(&lock);
+    std::thread other([&] {
+        hf_uscl_lock(&lock);
+        hf_uscl_unlock(&lock);
+    });
+    while (!hf_load_acquire(&lock.slices))
+        std::this_thread::yield();
+    hf_uscl_unlock(&lock);
+    other.join();
+}
+
+unsigned count_shares(const hf_uscl_t &lock) {
+    unsigned count = 0;
+    for (const hf_share *share = lock.slices->shares; share; share = share->next)
+        count++;
+    return count;
+}
+
+long resident_kib() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+TEST(uscl, HasNoSlicesBeforeTwoThreadsMeet) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    for (int i = 0; i < 10; i++) {
+        hf_uscl_lock(&lock);
+        hf_uscl_unlock(&lock);
+        std::thread([&] {
+            hf_uscl_lock(&lock);
+            hf_uscl_unlock(&lock);
+        }).join();
+    }
+    EXPECT_EQ(lock.slices, nullptr);
+    contend(lock);
+    EXPECT_NE(lock.slices, nullptr);
+    hf_uscl_destroy(&lock);
+    EXPECT_EQ(lock.slices, nullptr);
+}
+
+TEST(uscl, RefusesASliceThatIsTooLong) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    EXPECT_EQ(hf_uscl_set_slice(&lock, 0), 0);
+    EXPECT_EQ(hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX), 0);
+    EXPECT_EQ(hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX + 1), EINVAL);
+    EXPECT_EQ(hf_uscl_set_default_slice(HF_USCL_SLICE_US_MAX + 1), EINVAL);
+}
+
+TEST(uscl, TriesInAnothersSlice) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX);
+    contend(lock);
+    for (int i = 0; i < 20; i++) {
+        hf_uscl_lock(&lock);
+        hf_uscl_unlock(&lock); // the slice goes on
+        std::thread([&] {
+            EXPECT_TRUE(hf_uscl_trylock(&lock)) << "it is free";
+            hf_uscl_unlock(&lock);
+            // At its deadline a timed lock takes what is free, too.
+            EXPECT_EQ(hf_uscl_clocklock(&lock, CLOCK_REALTIME, std::make_unique<timespec>().get()), 0);
+            hf_uscl_unlock(&lock);
+        }).join();
+    }
+    hf_uscl_destroy(&lock);
+}
+
+// The threads do something together with and without each slice and option, changed while they run.
+TEST(uscl, CountsUnderEverySliceAndOption) {
+    for (std::uint32_t slice_us : {0, 1, 50, 2000}) {
+        for (bool work_conserving : {false, true}) {
+            hf_uscl_t lock = HF_USCL_INIT;
+            hf_uscl_set_work_conserving(&lock, work_conserving);
+            hf_uscl_set_slice(&lock, slice_us);
+            unsigned long count = 0;
+            constexpr int threads = 4, rounds = 2000;
+            std::vector<std::thread> team;
+            for (int i = 0; i < threads; i++)
+                team.emplace_back([&, i] {
+                    hf_uscl_set_class(i % 2 ? 7 : 0);
+                    for (int round = 0; round < rounds; round++) {
+                        hf_uscl_lock(&lock);
+                        count++;
+                        if (i == 0 && round % 64 == 0)
+                            hf_uscl_set_slice(&lock, slice_us);
+                        hf_uscl_unlock(&lock);
+                    }
+                });
+            for (auto &thread : team)
+                thread.join();
+            EXPECT_EQ(count, threads * rounds);
+            hf_uscl_destroy(&lock);
+        }
+    }
+}
+
+TEST(uscl, AClassHasOneShare) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    contend(lock);
+    std::vector<std::thread> team;
+    for (int i = 0; i < 6; i++)
+        team.emplace_back([&] {
+            hf_uscl_set_class(3);
+            hf_uscl_trylock(&lock) ? hf_uscl_unlock(&lock) : void();
+            hf_uscl_lock(&lock);
+            hf_uscl_unlock(&lock);
+        });
+    for (auto &thread : team)
+        thread.join();
+    unsigned in_class = 0;
+    for (const hf_share *share = lock.slices->shares; share; share = share->next)
+        in_class += share->own_class == (3u << 1 | HF_CLASS_IS_MADE);
+    EXPECT_EQ(in_class, 1u);
+    hf_uscl_destroy(&lock);
+}
+
+TEST(uscl, AThreadThatExitsIsForgotten) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    hf_uscl_set_slice(&lock, 0);
+    contend(lock);
+    long before = resident_kib();
+    for (int i = 0; i < 2000; i++)
+        std::thread([&] {
+            hf_uscl_lock(&lock);
+            hf_uscl_unlock(&lock);
+        }).join();
+    hf_uscl_lock(&lock);
+    hf_uscl_unlock(&lock);
+    EXPECT_LE(count_shares(lock), 3u);
+    (void)before;
+    hf_uscl_destroy(&lock);
+}
+
+TEST(uscl, TakesOverWhatALockAtItsPlaceHasLeft) {
+    alignas(64) hf_uscl_t lock = HF_USCL_INIT;
+    contend(lock);
+    hf_slices *slices = lock.slices;
+    for (int i = 0; i < 20; i++) {
+        lock = HF_USCL_INIT; // never destroyed
+        contend(lock);
+        EXPECT_EQ(lock.slices, slices);
+    }
+    hf_uscl_destroy(&lock);
+    hf_uscl_t other = HF_USCL_INIT;
+    contend(other);
+    EXPECT_EQ(other.slices, slices) << "what was given back is used again";
+    hf_uscl_destroy(&other);
+}
+
+// Nested in both orders of slices: who waits for the second lock's slice holds the first one only for so long.
+TEST(uscl, NestsWithoutADeadlock) {
+    hf_uscl_t first = HF_USCL_INIT, second = HF_USCL_INIT;
+    constexpr int rounds = 2000;
+    unsigned long count = 0;
+    std::vector<std::thread> team;
+    for (int i = 0; i < 3; i++)
+        team.emplace_back([&, i] {
+            for (int round = 0; round < rounds; round++) {
+                if (i != 0)
+                    hf_uscl_lock(&first);
+                hf_uscl_lock(&second);
+                count++;
+                hf_uscl_unlock(&second);
+                if (i != 0)
+                    hf_uscl_unlock(&first);
+            }
+        });
+    for (auto &thread : team)
+        thread.join();
+    EXPECT_EQ(count, 3u * rounds);
+    hf_uscl_destroy(&first);
+    hf_uscl_destroy(&second);
+}
+
+// Forked while others hold the lock's slice and wait for it. The child has one thread, and uses the lock after it has
+// made it anew, as POSIX asks; and one that it holds itself.
+TEST(uscl, AChildStartsOver) {
+    hf_uscl_t held = HF_USCL_INIT, busy = HF_USCL_INIT;
+    contend(held);
+    contend(busy);
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> team;
+    for (int i = 0; i < 2; i++)
+        team.emplace_back([&] {
+            while (!stop) {
+                hf_uscl_lock(&busy);
+                hf_uscl_unlock(&busy);
+            }
+        });
+    for (int i = 0; i < 50; i++) {
+        hf_uscl_lock(&held);
+        hf_uscl_lock(&busy);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(alarm_s);
+            hf_uscl_unlock(&busy);
+            hf_uscl_unlock(&held);
+            for (int round = 0; round < 100; round++) {
+                hf_uscl_lock(&busy);
+                hf_uscl_lock(&held);
+                hf_uscl_unlock(&held);
+                hf_uscl_unlock(&busy);
+            }
+            _exit(0);
+        }
+        hf_uscl_unlock(&busy);
+        hf_uscl_unlock(&held);
+        int status = -1;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    stop = true;
+    for (auto &thread : team)
+        thread.join();
+    hf_uscl_destroy(&held);
+    hf_uscl_destroy(&busy);
+}
+
+} // namespace
+} // namespace holdfast::test
