@@ -8,8 +8,8 @@
 // The word's own protocol is checked in word_lock.pml and flexguard.pml: here a thread that wants the word waits until
 // it is free, in one step. Each thread is a class of its own. It locks any number of times, or ends, in its own slice
 // too. Time is a choice: whenever a thread looks at a RUNNING slice it may be OVER from then on; a keeper asleep can be
-// sure that it will be. Who is next is any waiter that is not banned; who is banned is any that is not the only one that
-// is left: so nothing rests on the arithmetic of shares.
+// sure that it will be. Who is next is any waiter, or nobody, as if all were banned: so nothing rests on the arithmetic
+// of shares.
 //
 // Checked: I1; no deadlock, that is U1 and U2, as nobody but a keeper wakes by itself; U1 by its assertion, too; U3.
 #ifndef THREADS
@@ -42,7 +42,9 @@ byte timeouts = 2;
 #define SOMEBODY_WAITS (waits[1] || waits[2] || waits[3])
 #endif
 
-#define TIME_IS_KEPT (!SOMEBODY_WAITS || state == PENDING || (state == OVER && ended_slice && inside) || (keeper != NOBODY && waits[keeper] && keeper_in_time))
+#define TIME_IS_KEPT                                                                                                   \
+    (!SOMEBODY_WAITS || state == PENDING || (state == OVER && ended_slice && inside) ||                                \
+     (keeper != NOBODY && waits[keeper] && keeper_in_time))
 
 // keep_time: any waiter.
 inline keep_time() {

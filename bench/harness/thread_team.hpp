@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <semaphore>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace holdfast::bench {
 
 struct thread_result {
     std::uint64_t operations = 0; // that ended within the measurement
+    std::uint64_t held_ticks = 0; // time inside, of those operations; 0 where it is not measured
     histogram wait_ticks;         // from request to release, the operation that the stop found under way included
 };
 
@@ -25,6 +27,7 @@ struct team_result {
     double elapsed_s = 0; // of the measurement
     double cpu_s = 0; // user and system time of the process, from the measurement's beginning to the last thread's end
     std::vector<thread_result> threads;
+    std::optional<double> share_error; // see result_record
 };
 
 //               every thread has done an operation                    time is over

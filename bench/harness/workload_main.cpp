@@ -9,6 +9,7 @@
 #include "cli/result_record.hpp"
 #include "cli/statistics.hpp"
 #include "cli/workload.hpp"
+#include "holdfast/uscl.h"
 
 namespace holdfast::bench {
 namespace {
@@ -24,19 +25,25 @@ cli::result_record make_record(const std::string &workload, const std::string &l
     record.cpu_s = result.cpu_s;
 
     histogram wait_ticks;
-    std::vector<double> operations;
-    double sum = 0;
+    std::vector<double> operations, held;
+    double sum = 0, held_sum = 0;
     for (const auto &thread : result.threads) {
         wait_ticks.merge(thread.wait_ticks);
         operations.push_back(static_cast<double>(thread.operations));
         sum += operations.back();
+        held.push_back(static_cast<double>(thread.held_ticks));
+        held_sum += held.back();
     }
     record.ops_per_s = sum / result.elapsed_s;
     record.fairness_factor = cli::fairness_factor(operations);
     record.jain_ops = cli::jain_index(operations);
+    if (held_sum > 0)
+        record.jain_hold = cli::jain_index(held);
+    record.share_error = result.share_error;
     if (wait_ticks.count() > 0) {
         double tick_ns = hf_tick_ns();
         record.wait_mean_ns = wait_ticks.mean() * tick_ns;
+        record.wait_p50_ns = static_cast<double>(wait_ticks.quantile(0.5)) * tick_ns;
         record.wait_p99_ns = static_cast<double>(wait_ticks.quantile(0.99)) * tick_ns;
         record.wait_p999_ns = static_cast<double>(wait_ticks.quantile(0.999)) * tick_ns;
         record.wait_max_ns = static_cast<double>(wait_ticks.max()) * tick_ns;
@@ -47,7 +54,7 @@ cli::result_record make_record(const std::string &workload, const std::string &l
 } // namespace
 
 int workload_main(int argc, char **argv, const std::string &name,
-                  const std::function<team_result(const workload_options &)> &run) {
+                  const std::function<team_result(const workload_options &)> &run, further_options further) {
     const cli::workload *workload = cli::find_workload(name);
     CLI::App app{workload ? workload->summary : "", name};
     app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of threads.");
@@ -60,6 +67,12 @@ int workload_main(int argc, char **argv, const std::string &name,
     app.add_option("--seconds", options.seconds, "How long to measure")
         ->check(cli::from_to(cli::seconds_min, cli::seconds_max))
         ->capture_default_str();
+    if (further == further_options::slice_and_section) {
+        app.add_option("--slice-us", options.slice_us, "Microseconds of a slice of u-SCL")
+            ->check(cli::from_to(0.0, double(HF_USCL_SLICE_US_MAX)));
+        app.add_option("--section-us", options.section_us, "Microseconds of a critical section")
+            ->check(cli::from_to(0.0, 1e6));
+    }
     try {
         app.parse(argc, argv);
         options.lock = &find_lock(lock);
@@ -74,6 +87,8 @@ int workload_main(int argc, char **argv, const std::string &name,
     }
 
     try {
+        if (options.slice_us >= 0)
+            hf_uscl_set_default_slice(static_cast<std::uint32_t>(options.slice_us));
         hf_tick_ns(); // calibrates, before there are threads that would disturb it
         cli::json record = make_record(name, lock, run(options));
         fmt::print("{}\n", record.dump());

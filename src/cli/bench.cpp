@@ -40,7 +40,7 @@ struct bench_options {
 
 int list_workloads() {
     for (const auto &one : workloads())
-        fmt::print("{:<14}  {}\n", one.name, one.summary);
+        fmt::print("{:<15}  {}\n", one.name, one.summary);
     return exit_ok;
 }
 

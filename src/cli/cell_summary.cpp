@@ -93,6 +93,20 @@ unsigned rounds_in(const std::vector<result_record> &records) {
     return rounds;
 }
 
+bool some_have(const summaries &all, std::optional<double> cell_summary::*field) {
+    for (const auto &row : all) {
+        for (const auto &one : row) {
+            if (one.*field)
+                return true;
+        }
+    }
+    return false;
+}
+
+std::string four_decimals(double value) {
+    return fmt::format("{:.4f}", value);
+}
+
 bool some_rounds_missing(const summaries &all) {
     for (const auto &row : all) {
         for (const auto &one : row) {
@@ -126,6 +140,9 @@ cell_summary summarize(const std::vector<result_record> &records, const std::str
     summary.wait_p999_ns = median(values_of(rounds, &result_record::wait_p999_ns));
     summary.wait_max_ns = maximum(values_of(rounds, &result_record::wait_max_ns));
     summary.fairness_factor = median(values_of(rounds, &result_record::fairness_factor));
+    summary.jain_hold = median(values_of(rounds, &result_record::jain_hold));
+    summary.share_error = median(values_of(rounds, &result_record::share_error));
+    summary.wait_p50_ns = median(values_of(rounds, &result_record::wait_p50_ns));
     return summary;
 }
 
@@ -148,12 +165,20 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
         text += section("Ratio to glibc in the same round" + std::string(rounds > 1 ? ", median" : "") +
                             " (above 1: faster)",
                         showing(&cell_summary::ratio_to_glibc, format_ratio));
+    text += section("Time from request to release, median" + over_rounds,
+                    showing(&cell_summary::wait_p50_ns, format_duration_ns));
     text += section("Time from request to release, 99.9th percentile" + over_rounds,
                     showing(&cell_summary::wait_p999_ns, format_duration_ns));
     text += section("Time from request to release, maximum", showing(&cell_summary::wait_max_ns, format_duration_ns));
     if (std::any_of(threads.begin(), threads.end(), [](unsigned count) { return count > 1; }))
         text += section("Fairness factor" + over_rounds + " (0.5: fair, 1: half of the threads did everything)",
                         showing(&cell_summary::fairness_factor, two_decimals));
+    if (some_have(all, &cell_summary::jain_hold))
+        text += section("Jain's index of the time that threads held the lock" + over_rounds + " (1: fair)",
+                        showing(&cell_summary::jain_hold, four_decimals));
+    if (some_have(all, &cell_summary::share_error))
+        text += section("How far a share of the lock's time was from the weights' share, at worst" + over_rounds,
+                        showing(&cell_summary::share_error, four_decimals));
     if (some_rounds_missing(all))
         text += "* not all rounds ended well; over those that did\n\n";
     return text;

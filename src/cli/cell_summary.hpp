@@ -22,6 +22,9 @@ struct cell_summary {
     std::optional<double> wait_p999_ns;    // median
     std::optional<double> wait_max_ns;     // maximum
     std::optional<double> fairness_factor; // median
+    std::optional<double> jain_hold;       // median
+    std::optional<double> share_error;     // median
+    std::optional<double> wait_p50_ns;     // median
 };
 
 // `records` are of one workload and one background.

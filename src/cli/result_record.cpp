@@ -10,15 +10,17 @@ namespace {
 constexpr std::array all_statuses = {cell_status::ok, cell_status::timeout, cell_status::crash, cell_status::failed};
 
 // Each measured field once, for reading and writing.
-constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 9> measured_fields = {{
+constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 11> measured_fields = {{
     {"ops_per_s", &result_record::ops_per_s},
     {"wait_mean_ns", &result_record::wait_mean_ns},
+    {"wait_p50_ns", &result_record::wait_p50_ns},
     {"wait_p99_ns", &result_record::wait_p99_ns},
     {"wait_p999_ns", &result_record::wait_p999_ns},
     {"wait_max_ns", &result_record::wait_max_ns},
     {"fairness_factor", &result_record::fairness_factor},
     {"jain_ops", &result_record::jain_ops},
     {"jain_hold", &result_record::jain_hold},
+    {"share_error", &result_record::share_error},
     {"cpu_s", &result_record::cpu_s},
 }};
 

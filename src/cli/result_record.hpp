@@ -32,12 +32,14 @@ struct result_record {
     // Absent when not measured.
     std::optional<double> ops_per_s;
     std::optional<double> wait_mean_ns;
+    std::optional<double> wait_p50_ns;
     std::optional<double> wait_p99_ns;
     std::optional<double> wait_p999_ns;
     std::optional<double> wait_max_ns;
     std::optional<double> fairness_factor;
     std::optional<double> jain_ops;
     std::optional<double> jain_hold;
+    std::optional<double> share_error;
     std::optional<double> cpu_s;
 };
 

@@ -6,9 +6,9 @@
 // lock, times 1024 over its weight. So classes that have had what is due to them are at the same virtual time. Who is
 // next is the one that is least far (start-time fair queueing, Goyal et al., SIGCOMM '96).
 //
-// Opportunity, not only use, is to be shared (paper, section 3): a class that wants the lock right now and has used more
-// than another one, which is active and does not want it right now, waits. It is *banned*, until whatever comes first:
-//     its debt is paid: from the beginning of its last slice, all the weight's time has passed for its own weight's use;
+// Opportunity, not only use, is to be shared (paper, section 3): a class that wants the lock right now and has used
+// more than another one, which is active and does not want it right now, waits. It is *banned*, until either
+//     its debt is paid: of the time since its last slice began it has used no more than its part by weight; or
 //     the others are inactive, or exited.
 #ifndef HF_LOCK_SHARE_H
 #define HF_LOCK_SHARE_H
@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 struct hf_share {
-    uint64_t own_class;                  // as in the thread's record
+    uint64_t own_class;              // as in the thread's record
     uint64_t used;                   // virtual time; written by the lock's holder, and when its class comes to wait
     uint64_t last_seen;              // ticks: when it last held the lock or came to wait
     struct hf_thread_record *thread; // whose class it is; NULL: one that the user has made

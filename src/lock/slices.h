@@ -15,12 +15,13 @@
 //     OVER       a share  past         the class may still be inside; the next one is chosen all the same
 //     NOBODYS    NULL     0
 //
-// Waiters are in a queue and sleep until chosen. Who chooses is whoever sees that a slice is over: the thread that gives
-// the lock back then, one that comes, or the *keeper*, a waiter that keeps the time.
+// Waiters are in a queue and sleep until chosen. Who chooses is whoever sees that a slice is over: the thread that
+// gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time.
 //
 // Invariants, all under the guard:
 // U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks no
-//     later than at the slice's end or the ban's, whichever the state waits for. A PENDING slice needs none:
+//     later than at the slice's end or the ban's, whichever the state waits for. A slice of no length needs none: its
+//     first section's end is seen by unlock. Nor does a PENDING one:
 // U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up.
 // U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN is
 //     stored its node may be gone: who wakes it uses the address only.

@@ -11,7 +11,8 @@
 //   unlock(): counts the section; if the slice is over and somebody waits, chooses; then gives the word back
 //
 // Until two threads have met at it, a lock is a FlexGuard lock without a queue: no slices, no clock.
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; U1 to U5 in slices.h. Model: verify/uscl.pml.
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; U1 to U5 in slices.h.
+// Model: verify/uscl.pml.
 #include "holdfast/uscl.h"
 
 #include <errno.h>

@@ -17,12 +17,14 @@ result_record full_record() {
     record.round = 2;
     record.ops_per_s = 5.5e6;
     record.wait_mean_ns = 87.5;
+    record.wait_p50_ns = 80;
     record.wait_p99_ns = 1e3;
     record.wait_p999_ns = 2e4;
     record.wait_max_ns = 3e7;
     record.fairness_factor = 0.51;
     record.jain_ops = 0.99;
     record.jain_hold = 0.98;
+    record.share_error = 0.02;
     record.cpu_s = 0.75;
     return record;
 }
@@ -35,10 +37,10 @@ std::set<std::string> fields_of(const json &object) {
 }
 
 TEST(result_record, has_the_documented_fields) {
-    const std::set<std::string> documented = {"workload",    "lock",         "threads",     "background",
-                                              "round",       "status",       "ops_per_s",   "wait_mean_ns",
-                                              "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "fairness_factor",
-                                              "jain_ops",    "jain_hold",    "cpu_s"};
+    const std::set<std::string> documented = {
+        "workload",  "lock",         "threads",     "background",   "round",       "status",
+        "ops_per_s", "wait_mean_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "fairness_factor",
+        "jain_ops",  "jain_hold",    "cpu_s",       "wait_p50_ns",  "share_error"};
     EXPECT_EQ(fields_of(json(full_record())), documented);
 }
 

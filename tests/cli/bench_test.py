@@ -14,13 +14,13 @@ from conftest import assert_usage_error, running, wait_until
 QUICK = ["--seconds", "0.02", "--rounds", "1"]
 LONG = ["bench", "shared-memory", "--seconds", "60", "--rounds", "1", "--locks", "glibc", "--threads", "2"]
 ALWAYS = {"workload", "lock", "threads", "background", "round", "status"}
-MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s"}
+MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s"}
 OF_SEVERAL_THREADS = {"fairness_factor", "jain_ops"}
 
 
 @pytest.mark.parametrize("workload", ["shared-memory", "hash-table"])
 def test_every_lock_gets_a_record(holdfast, tmp_path, workload):
-    locks = ["glibc", "default", "flexguard", "blocking", "ttas", "ticket", "mcs"]
+    locks = ["glibc", "default", "flexguard", "blocking", "ttas", "ticket", "mcs", "uscl"]
     result = holdfast("bench", workload, *QUICK, "--locks", ",".join(locks), "--threads", "1,2",
                       "--json", tmp_path / "cells.json")
     assert result.returncode == 0, result.stderr
@@ -252,3 +252,15 @@ def test_no_gnuplot(holdfast, tmp_path):
                       env={**os.environ, "PATH": "/nonexistent"})
     assert_usage_error(result, "gnuplot", "gnuplot-nox")
     assert not (tmp_path / "locks.svg").exists()
+
+
+# Locks that poll collapse with more threads than CPUs, and are left out.
+@pytest.mark.parametrize("workload", ["scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive"])
+def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
+    result = holdfast("bench", workload, *QUICK, "--locks", "glibc,uscl", "--threads", "2", "--json",
+                      tmp_path / "cells.json")
+    assert result.returncode == 0, result.stderr
+    for one in json.loads((tmp_path / "cells.json").read_text())["records"]:
+        assert one["status"] == "ok"
+        assert ("jain_hold" in one) == (workload in ("scl-fairness", "scl-interactive"))
+        assert ("share_error" in one) == (workload == "scl-proportion")

@@ -2,8 +2,8 @@
 // The arithmetic of shares, with a given clock.
 //
 // Shown able to fail: hf_share_charge without `* per_tick` (CountsTimeByWeight); hf_share_come_back that does nothing
-// (DoesNotSaveIdleTimeUp); hf_share_banned_until without the comparison with `inactive` (ABanEndsWithTheOthersActivity),
-// without that of `used` (NobodyIsBannedFor...); hf_share_is_dead always false (ADeadThreadDoesNotTakePart).
+// (DoesNotSaveIdleTimeUp); hf_share_banned_until that forgets `inactive` (ABanEndsWithTheOthersActivity), or the
+// comparison of what was used (NobodyIsBannedForThoseWhoHaveUsedMore); hf_share_is_dead that is always false.
 #include <gtest/gtest.h>
 
 #include "lock/share.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Slices, step by step, with a given clock and no threads: who is chosen, who keeps the time, who is banned.
 //
-// Shown able to fail: keep_time that does nothing (U1 in each case that ends with `keeper`); hf_slices_leave without its
-// choice (AKeeperThatLeavesIsReplaced, AChosenOne...); next_of that takes the first (TheLeastUsedIsNext); hf_slices_begin
-// without its loop (AClassIsChosenWhole); next_of without bans (WhoHasUsedMoreIsBanned...).
+// Shown able to fail: keep_time that does nothing; hf_slices_leave without its choice (AKeeperThatLeavesIsReplaced);
+// next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
+// hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that forgets nobody (InactiveSharesAreForgotten).
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
@@ -57,6 +57,11 @@ protected:
     }
     hf_slice_wake choose(std::uint64_t now) { return hf_slices_choose(&all, origin + now); }
 };
+
+TEST_F(slices, TakeTheMemoryThatIsDocumented) {
+    EXPECT_EQ(sizeof(hf_slices), 192u); // docs/uscl.md
+    EXPECT_EQ(sizeof(hf_share), 128u);
+}
 
 TEST_F(slices, WhoComesFirstIsChosenAtOnce) {
     one a = make();

@@ -3,13 +3,12 @@
 // here depends on how fast the machine is; shares are measured by `holdfast bench scl-fairness` and `scl-proportion`.
 //
 // Shown able to fail: hf_slices_of that always makes new ones (TakesOver...); sum_up that forgets nobody
-// (AThreadThatExits...); start_over_in_child that returns at once (AChildStartsOver: it hangs, and is killed);
-// hf_thread_set_class that does nothing (AClassHasOneShare); trylock that asks for the slice (TriesInAnothersSlice).
+// (AThreadThatExitsIsForgotten); start_over_in_child that does nothing (AChildStartsOver: hangs until its alarm);
+// hf_thread_set_class that does nothing (AClassHasOneShare); trylock that needs a slice (TriesInAnothersSlice).
+#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <gtest/gtest.h>
 #include <memory>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -42,12 +41,6 @@ unsigned count_shares(const hf_uscl_t &lock) {
     for (const hf_share *share = lock.slices->shares; share; share = share->next)
         count++;
     return count;
-}
-
-long resident_kib() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
 }
 
 TEST(uscl, HasNoSlicesBeforeTwoThreadsMeet) {
@@ -146,7 +139,6 @@ TEST(uscl, AThreadThatExitsIsForgotten) {
     hf_uscl_t lock = HF_USCL_INIT;
     hf_uscl_set_slice(&lock, 0);
     contend(lock);
-    long before = resident_kib();
     for (int i = 0; i < 2000; i++)
         std::thread([&] {
             hf_uscl_lock(&lock);
@@ -155,7 +147,6 @@ TEST(uscl, AThreadThatExitsIsForgotten) {
     hf_uscl_lock(&lock);
     hf_uscl_unlock(&lock);
     EXPECT_LE(count_shares(lock), 3u);
-    (void)before;
     hf_uscl_destroy(&lock);
 }
 
