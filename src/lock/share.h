@@ -42,6 +42,16 @@ enum {
     HF_NICE_MAX = 19,
 };
 
+// Field by field: a thread that comes late (U4, slices.h) may look at what was another share.
+static inline void hf_share_init(struct hf_share *share, uint64_t own_class, struct hf_thread_record *thread) {
+    hf_store_relaxed(&share->own_class, own_class);
+    hf_store_relaxed(&share->used, 0);
+    hf_store_relaxed(&share->last_seen, 0);
+    share->thread = thread;
+    share->slice_began = share->used_before_slice = share->weighed = 0;
+    share->weight = share->waiting = 0;
+}
+
 // The weight that Linux gives to a nice value (kernel/sched/core.c, sched_prio_to_weight).
 uint32_t hf_weight_of_nice(int nice);
 
@@ -54,7 +64,7 @@ void hf_share_set_weight(struct hf_share *share, uint32_t weight);
 static inline void hf_share_charge(struct hf_share *share, uint64_t ticks) {
     if (HF_UNLIKELY(ticks > HF_SECTION_TICKS_MAX))
         ticks = (int64_t)ticks < 0 ? 0 : HF_SECTION_TICKS_MAX;
-    hf_store_relaxed(&share->used, hf_load_relaxed(&share->used) + (ticks * share->per_tick >> 16));
+    hf_store_relaxed(&share->used, hf_load_relaxed(&share->used) + (ticks * hf_load_relaxed(&share->per_tick) >> 16));
 }
 
 // Time in which a class did not want the lock is not saved up: it comes back at the virtual time of those who did.

@@ -35,7 +35,7 @@ static bool is_pending(const struct hf_slices *slices) {
 // Read without the guard: a mixture of two states sends a thread to the word at the wrong time, and no more (I1).
 static void set_state(struct hf_slices *slices, struct hf_share *owner, uint64_t slice_end) {
     hf_store_relaxed(&slices->slice_end, slice_end);
-    hf_store_relaxed(&slices->owner, owner);
+    hf_store_release(&slices->owner, owner); // pairs with the acquire of who looks into the share
 }
 
 static void take_out(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
@@ -138,8 +138,9 @@ struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_r
         share = hf_share_take();
         if (!share)
             return NULL;
-        *share = (struct hf_share){.own_class = own_class, .next = slices->shares};
-        share->thread = own_class == 0 || (own_class & HF_CLASS_IS_MADE) ? NULL : self;
+        bool is_made = own_class == 0 || (own_class & HF_CLASS_IS_MADE);
+        hf_share_init(share, own_class, is_made ? NULL : self);
+        share->next = slices->shares;
         slices->shares = share;
     }
     if (share->weight == 0 || now - share->weighed > ticks_of_ns(HF_WEIGHING_NS)) {

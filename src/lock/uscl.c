@@ -64,7 +64,7 @@ static inline void hold(struct hf_slices *slices, struct hf_share *share, uint64
 // The share whose slice it is, when that is the caller's class's and runs; else NULL.
 static inline struct hf_share *own_slice(const struct hf_slices *slices, const struct hf_thread_record *self,
                                          uint64_t now) {
-    struct hf_share *owner = hf_load_relaxed(&slices->owner);
+    struct hf_share *owner = hf_load_acquire(&slices->owner);
     if (!owner || hf_load_relaxed(&owner->own_class) != self->share_class || now >= hf_load_relaxed(&slices->slice_end))
         return NULL;
     return owner;
