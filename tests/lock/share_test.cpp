@@ -77,7 +77,8 @@ TEST(share, NobodyIsBannedForThoseWhoWaitToo) {
 
 TEST(share, NobodyIsBannedForThoseWhoHaveUsedMore) {
     hf_share modest = share_of_weight(1024), other = share_of_weight(1024);
-    modest.used = 1000;
+    hf_share_begin_slice(&modest, 5000);
+    hf_share_charge(&modest, 1000);
     other.used = 1001;
     other.last_seen = 5000;
     modest.waiting = 1;
