@@ -214,7 +214,8 @@ def test_a_picture_of_timeouts_only(holdfast, tmp_path):
 def test_list(holdfast):
     result = holdfast("bench", "--list")
     assert result.returncode == 0
-    assert [line.split()[0] for line in result.stdout.splitlines()] == ["shared-memory", "hash-table"]
+    assert [line.split()[0] for line in result.stdout.splitlines()] == [
+        "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive"]
 
 
 def test_quiet_where_there_is_no_terminal(holdfast):
