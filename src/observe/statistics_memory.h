@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The memory that a process notes in what its locks do: made by the server of its monitor, written by the process, read
+// by its owner and by root (monitor/statistics_reader.hpp) while it runs and for as long as they keep it mapped.
+//
+//     offset
+//     0                              header          who, and what could not be noted
+//     HF_STATISTICS_NAMES_OFFSET     lock addresses  an open-addressed table; 0 is a free place
+//     HF_STATISTICS_LOCKS_OFFSET     lock entries    entry i is of the lock whose address is in place i
+//     HF_STATISTICS_THREADS_OFFSET   thread counters HF_SHARED_SLABS slabs of them (thread/thread_record.h)
+//
+//            CAS by the first thread that notes something of the lock
+//     FREE (0) ------------------------------------------------------> the lock's, until the process ends
+//
+// N1  A place never changes hands. So who has found a lock's place may remember it, and an entry sums up all locks that
+//     have ever lain at its address.
+// N2  Counts only grow. They are added relaxed, each by itself: a reader that looks between two of them sees one without
+//     the other.
+// N3  A lock is in one of the HF_STATISTICS_PROBES places from its first one on, or in none: then it is counted in
+//     `not_noted`.
+//
+// What is counted and what is estimated: docs/statistics.md. Times are in ticks of the machine's counter
+// (base/clock.h), which mean the same in all processes; hf_tick_ns() tells how long one is.
+#ifndef HF_OBSERVE_STATISTICS_MEMORY_H
+#define HF_OBSERVE_STATISTICS_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "thread/thread_record.h"
+
+// Of all that is in this file, thread counters included.
+#define HF_STATISTICS_VERSION 1
+
+enum {
+    HF_STATISTICS_LOCKS = 4096, // a power of two
+    HF_STATISTICS_PROBES = 64,
+    HF_STATISTICS_HEADER_BYTES = 4096,
+};
+
+// Of the acquisitions of a thread that found the lock free, one in so many is noted. A prime, so that a program which
+// takes its locks in a fixed order is not seen at one place of that order only.
+enum { HF_STATISTICS_UNCONTENDED_PERIOD = 1021 };
+
+// Of those that were contended but got the lock without sleeping, one in so many in a row on one lock is timed; all are
+// counted. Those that slept are all timed.
+enum { HF_STATISTICS_SPUN_PERIOD = 16 };
+
+enum hf_statistics_kind {
+    HF_STATISTICS_UNKNOWN = 0,
+    HF_STATISTICS_MUTEX = 1,
+    HF_STATISTICS_READ_WRITE_LOCK = 2, // readers and writers together; no holding times
+    HF_STATISTICS_SPINLOCK = 3,        // no holding times; only what was contended
+};
+
+// Log-linear: below 4 a bucket for each tick; above, 4 buckets of equal width between each power of two and the next.
+// The last bucket has all that is longer.
+enum {
+    HF_HISTOGRAM_BITS = 2,
+    HF_HISTOGRAM_LONGEST_BITS = 41, // 2^41 ticks: 12 minutes at 3 GHz
+    HF_HISTOGRAM_BUCKETS = HF_HISTOGRAM_LONGEST_BITS << HF_HISTOGRAM_BITS,
+};
+
+static inline uint32_t hf_histogram_bucket(uint64_t ticks) {
+    if (ticks < (1u << HF_HISTOGRAM_BITS))
+        return (uint32_t)ticks;
+    uint32_t octave = 63u - (uint32_t)__builtin_clzll(ticks) - HF_HISTOGRAM_BITS;
+    uint32_t bucket = (octave << HF_HISTOGRAM_BITS) + (uint32_t)(ticks >> octave);
+    return bucket < HF_HISTOGRAM_BUCKETS ? bucket : HF_HISTOGRAM_BUCKETS - 1;
+}
+
+// The shortest time that falls into the bucket.
+static inline uint64_t hf_histogram_from_ticks(uint32_t bucket) {
+    if (bucket < (1u << HF_HISTOGRAM_BITS))
+        return bucket;
+    uint32_t octave = (bucket >> HF_HISTOGRAM_BITS) - 1;
+    return ((uint64_t)(1u << HF_HISTOGRAM_BITS) + (bucket & ((1u << HF_HISTOGRAM_BITS) - 1))) << octave;
+}
+
+// What is known of one lock. "Estimated": each that was noted counts for all that it stands for.
+struct hf_lock_statistics {
+    uint32_t kind;               // enum hf_statistics_kind
+    uint32_t longest_holder;     // tid of who held it for longest_hold_ticks
+    uint64_t uncontended;        // acquisitions that found the lock free; estimated
+    uint64_t contended;          // that did not; exact but for what threads have pending (hf_thread_counters)
+    uint64_t slept;              // of the contended ones those that slept; exact
+    uint64_t gave_up;            // waits that ended by their deadline, without the lock
+    uint64_t sleeps;             // times that a waiter went to sleep
+    uint64_t wait_ticks;         // of contended acquisitions and of those that gave up; estimated
+    uint64_t asleep_ticks;       // of these, asleep
+    uint64_t hold_ticks;         // estimated
+    uint64_t longest_wait_ticks; // of those that were timed
+    uint64_t longest_hold_ticks; // likewise
+    uint64_t preemptions;        // of holders, while they could have gone on. By the monitor: 0 without one
+    uint64_t preempted_ns;       // that these holders were away
+    uint64_t creation_site;      // address behind the call that initialised it; 0: not known
+    uint64_t reserved[2];
+    uint64_t wait_histogram[HF_HISTOGRAM_BUCKETS];
+    uint64_t hold_histogram[HF_HISTOGRAM_BUCKETS];
+} HF_CACHE_ALIGNED;
+
+struct hf_statistics_header {
+    uint32_t version;
+    uint32_t process;      // as the server sees it
+    uint64_t not_noted;    // observations for which there was no place (N3)
+    uint64_t preemptions;  // of this process's critical sections, whether the lock was observed or not. By the monitor
+    uint64_t preempted_ns; // that these were away
+};
+
+#define HF_STATISTICS_NAMES_OFFSET ((size_t)HF_STATISTICS_HEADER_BYTES)
+#define HF_STATISTICS_LOCKS_OFFSET (HF_STATISTICS_NAMES_OFFSET + HF_STATISTICS_LOCKS * sizeof(uint64_t))
+#define HF_STATISTICS_THREADS_OFFSET                                                                                   \
+    (HF_STATISTICS_LOCKS_OFFSET + HF_STATISTICS_LOCKS * sizeof(struct hf_lock_statistics))
+#define HF_STATISTICS_BYTES (HF_STATISTICS_THREADS_OFFSET + HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES)
+
+// All begin where a page does, so that what nothing was noted in takes no memory.
+_Static_assert(HF_STATISTICS_LOCKS_OFFSET % 4096 == 0 && HF_STATISTICS_THREADS_OFFSET % 4096 == 0, "whole pages");
+
+// The place at which the search for a lock begins.
+static inline uint32_t hf_statistics_first_place(uint64_t address) {
+    // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
+    return (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 32) % HF_STATISTICS_LOCKS;
+}
+
+#endif
