@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/elf_file.hpp"
 
+#include <algorithm>
 #include <elf.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -65,6 +66,35 @@ void read_symbols(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_fi
     }
 }
 
+void read_extent(Elf *handle, elf_symbols &file) {
+    std::size_t segments = 0;
+    elf_getphdrnum(handle, &segments);
+    file.first = UINT64_MAX;
+    for (std::size_t i = 0; i < segments; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(handle, static_cast<int>(i), &segment) || segment.p_type != PT_LOAD)
+            continue;
+        constexpr std::uint64_t page = 4096;
+        file.first = std::min(file.first, segment.p_vaddr / page * page);
+        file.end = std::max(file.end, segment.p_vaddr + segment.p_memsz);
+    }
+}
+
+void read_places(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_symbols &file) {
+    Elf_Data *data = elf_getdata(section, nullptr);
+    if (!data || header.sh_entsize == 0)
+        return;
+    for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, static_cast<int>(i), &symbol))
+            return;
+        auto type = GELF_ST_TYPE(symbol.st_info);
+        const char *name = elf_strptr(handle, header.sh_link, symbol.st_name);
+        if (symbol.st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_FUNC) && name && *name)
+            file.symbols.push_back({.address = symbol.st_value, .bytes = symbol.st_size, .name = name});
+    }
+}
+
 std::size_t count_pauses(Elf_Scn *section) {
     Elf_Data *data = elf_rawdata(section, nullptr);
     if (our_machine != EM_X86_64 || !data || !data->d_buf)
@@ -95,6 +125,21 @@ std::optional<elf_file> read_elf(const std::filesystem::path &path) {
         else if (about.sh_type == SHT_PROGBITS && (about.sh_flags & SHF_EXECINSTR))
             file.pauses += count_pauses(section);
     }
+    return file;
+}
+
+std::optional<elf_symbols> read_elf_symbols(const std::filesystem::path &path) {
+    open_elf opened(path);
+    if (!opened.handle || elf_kind(opened.handle) != ELF_K_ELF)
+        return std::nullopt;
+    elf_symbols file;
+    read_extent(opened.handle, file);
+    for (Elf_Scn *section = nullptr; (section = elf_nextscn(opened.handle, section));) {
+        GElf_Shdr about;
+        if (gelf_getshdr(section, &about) && (about.sh_type == SHT_DYNSYM || about.sh_type == SHT_SYMTAB))
+            read_places(opened.handle, section, about, file);
+    }
+    std::ranges::stable_sort(file.symbols, {}, &elf_symbol::address);
     return file;
 }
 

@@ -2,10 +2,12 @@
 // What an ELF file says of itself to the dynamic linker.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -20,5 +22,21 @@ struct elf_file {
 
 // Nothing if it can't be read or is no ELF file.
 std::optional<elf_file> read_elf(const std::filesystem::path &path);
+
+struct elf_symbol {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::string name;
+};
+
+// What of it lies in memory once it is loaded, by the addresses that the file itself uses.
+struct elf_symbols {
+    std::uint64_t first = 0;         // where its first page begins
+    std::uint64_t end = 0;           // behind its last byte
+    std::vector<elf_symbol> symbols; // of data and functions, in ascending order
+};
+
+// Nothing if it can't be read or is no ELF file. A file without symbols has none.
+std::optional<elf_symbols> read_elf_symbols(const std::filesystem::path &path);
 
 } // namespace holdfast::cli

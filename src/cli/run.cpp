@@ -29,7 +29,7 @@ void print_stats(const session &session, const std::string &lock) {
                session.uses_service()  ? "the service"
                : session.has_monitor() ? "on"
                                        : "none, waiters blocked: " + session.why_no_monitor());
-    lock_counters counters = session.counters();
+    thread_sums counters = session.counters();
     print_count("acquisitions", counters.acquisitions);
     print_count("contended", counters.contended);
     print_count("spun", counters.spun);

@@ -37,7 +37,7 @@ public:
     // One sentence; empty with a monitor.
     const std::string &why_no_monitor() const { return why_no_monitor_; }
     // What the programs' locks have counted, if they were told to.
-    lock_counters counters() const { return server_->counters(); }
+    thread_sums counters() const { return server_->counters(); }
     // The monitor's totals since the session began. A service's are of all programs on the machine.
     hf_monitor_status monitor_totals() const;
 

@@ -8,11 +8,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/descriptor_passing.h"
 #include "hint/hint.h"
+#include "observe/observation.h"
 #include "thread/thread_record.h"
 
 socklen_t hf_socket_address(const char *name, struct sockaddr_un *address) {
@@ -48,61 +50,77 @@ int hf_connect(const char *name, int patience_ms) {
     return -1;
 }
 
-// Sends the request, with a copy of the descriptor unless that is -1. Returns the descriptor that a good reply brings,
-// or -1; *group is what the reply says.
-static int ask(const char *socket_name, enum hf_request_kind kind, int descriptor, uint32_t *group) {
+// The one place at which a process's programs most likely differ, and its libraries do not. Scrambled: where our stack is
+// is nobody's business.
+static uint32_t number_of_program(void) {
+    return (uint32_t)((getauxval(AT_RANDOM) * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+// Sends the request and returns how it was answered: with HF_REPLY_FAILED also if it was not. *descriptor is what a good
+// reply brings, the caller's to close, or -1.
+static struct hf_reply ask(const char *socket_name, enum hf_request_kind kind, int *descriptor) {
+    struct hf_reply reply = {.status = HF_REPLY_FAILED};
+    *descriptor = -1;
     int fd = hf_connect(socket_name, HF_REGISTRATION_PATIENCE_MS);
     if (fd < 0)
-        return -1;
-    struct hf_request request = {
-        .version = HF_REGISTRATION_VERSION, .kind = kind, .tls_offset = hf_thread_record_tls_offset()};
-    struct hf_reply reply = {0};
-    int received = -1;
-    bool good = hf_send_message(fd, &request, sizeof(request), descriptor) &&
-                hf_receive_message(fd, &reply, sizeof(reply), &received) && reply.version == HF_REGISTRATION_VERSION &&
-                reply.status == HF_REPLY_DONE;
-    if (!good && received >= 0) {
-        close(received);
-        received = -1;
-    }
+        return reply;
+    struct hf_request request = {.version = HF_REGISTRATION_VERSION,
+                                 .kind = kind,
+                                 .tls_offset = hf_thread_record_tls_offset(),
+                                 .program = number_of_program()};
+    bool answered = hf_send_message(fd, &request, sizeof(request), -1) &&
+                    hf_receive_message(fd, &reply, sizeof(reply), descriptor) &&
+                    reply.version == HF_REGISTRATION_VERSION;
     close(fd);
-    *group = reply.group;
-    return received;
+    if (!answered)
+        reply.status = HF_REPLY_FAILED;
+    if (reply.status != HF_REPLY_DONE && *descriptor >= 0) {
+        close(*descriptor);
+        *descriptor = -1;
+    }
+    return reply;
 }
 
-// secure_getenv: a set-user-id program does not talk to whoever its caller names.
-static void meet_monitor(void) {
-    const char *named = secure_getenv(HF_SOCKET_VARIABLE);
-    uint32_t group;
-    int page_fd = ask(named ? named : HF_SERVICE_SOCKET, HF_REQUEST_REGISTER, -1, &group);
-    if (page_fd < 0)
+// Whether it is worth while to ask for more there.
+static bool meet_monitor(const char *socket_name) {
+    int page_fd;
+    struct hf_reply reply = ask(socket_name, HF_REQUEST_REGISTER, &page_fd);
+    if (page_fd >= 0) {
+        hf_hint_listen(page_fd, reply.group);
+        close(page_fd);
+    }
+    return reply.status == HF_REPLY_DONE || reply.status == HF_REPLY_NO_MONITOR;
+}
+
+static void begin_statistics(const char *socket_name) {
+    int memory_fd;
+    if (!socket_name || hf_statistics_are_on())
         return;
-    hf_hint_listen(page_fd, group);
-    close(page_fd);
-}
-
-static void share_counters(void) {
-    const char *collector = secure_getenv(HF_STATS_VARIABLE);
-    int counters_fd = collector ? hf_thread_counters_share() : -1;
-    if (counters_fd < 0)
+    ask(socket_name, HF_REQUEST_OWN_STATISTICS, &memory_fd);
+    if (memory_fd < 0)
         return;
-    uint32_t none;
-    ask(collector, HF_REQUEST_COUNTERS, counters_fd, &none); // brings nothing back
-    close(counters_fd);
+    hf_statistics_begin(memory_fd);
+    close(memory_fd);
 }
 
-// A forked child inherits the page and, in the kernel, the registration. Only counters are not inherited.
-static void share_counters_in_child(void) {
+// A forked child inherits the page and, in the kernel, the registration. It notes nothing, unless somebody waits for the
+// sum of all processes.
+static void begin_statistics_in_child(void) {
     int saved_errno = errno;
-    share_counters();
+    begin_statistics(secure_getenv(HF_STATS_VARIABLE));
     errno = saved_errno;
 }
 
+// secure_getenv: a set-user-id program does not talk to whoever its caller names.
 void hf_register(void) {
+    static bool watches_forks;
     int saved_errno = errno;
-    meet_monitor();
-    share_counters();
-    if (secure_getenv(HF_STATS_VARIABLE))
-        pthread_atfork(NULL, NULL, share_counters_in_child);
+    const char *named = secure_getenv(HF_SOCKET_VARIABLE);
+    const char *collector = secure_getenv(HF_STATS_VARIABLE);
+    const char *monitor = named ? named : HF_SERVICE_SOCKET;
+    bool met = meet_monitor(monitor);
+    begin_statistics(collector ? collector : met ? monitor : NULL);
+    if (collector && !watches_forks)
+        watches_forks = pthread_atfork(NULL, NULL, begin_statistics_in_child) == 0;
     errno = saved_errno;
 }

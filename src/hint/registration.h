@@ -10,8 +10,12 @@
 //        | maps the page, closes everything            |
 //
 // The monitor's socket is the one that HOLDFAST_SOCKET names, a path or '@' and an abstract name, or the service's. The
-// other requests go the same way: STATUS is answered by a struct hf_monitor_status, COUNTERS, which brings a descriptor
-// of the process's counters, goes to the socket that HOLDFAST_STATS names (cli/run.cpp).
+// other requests go the same way. STATUS is answered by a struct hf_monitor_status.
+//
+// OWN_STATISTICS is answered by a descriptor of memory (observe/statistics_memory.h) that the server has made for the
+// process to note in; it goes to the socket that HOLDFAST_STATS names, if that is set (cli/run.cpp). The server keeps a
+// descriptor of the memory for as long as the process runs. PROCESSES is answered by a struct hf_observed_processes,
+// STATISTICS by a descriptor of a process's memory to read in: of one of the asker's own user, or, for root, of any.
 //
 // Messages have a fixed size, and a version first; every version has version and kind, or version and status, where
 // this one has them. A malformed request is answered by a status that says so, and the connection is closed.
@@ -33,7 +37,7 @@ extern "C" {
 #define HF_STATS_VARIABLE "HOLDFAST_STATS"
 #define HF_SERVICE_SOCKET "/run/holdfast/monitor.sock"
 
-#define HF_REGISTRATION_VERSION 3
+#define HF_REGISTRATION_VERSION 4
 
 // How long a process waits for its monitor before it goes on without one.
 #define HF_REGISTRATION_PATIENCE_MS 3000
@@ -41,13 +45,19 @@ extern "C" {
 enum hf_request_kind {
     HF_REQUEST_REGISTER = 1,
     HF_REQUEST_STATUS = 2,
-    HF_REQUEST_COUNTERS = 3,
+    HF_REQUEST_OWN_STATISTICS = 3,
+    HF_REQUEST_PROCESSES = 4,
+    HF_REQUEST_STATISTICS = 5,
 };
 
 struct hf_request {
     uint32_t version;
     uint32_t kind;
     int64_t tls_offset; // REGISTER: hf_thread_record_tls_offset()
+    uint32_t program;   // OWN_STATISTICS: most likely another number in each program that a process executes
+    uint32_t process;   // PROCESSES: those with a greater number than this; STATISTICS: whose
+    uint32_t index;     // STATISTICS: which of its memories; 0 is the newest
+    uint32_t reserved;
 };
 
 enum hf_reply_status {
@@ -59,6 +69,7 @@ enum hf_reply_status {
     HF_REPLY_OVER_LIMIT = 5,    // its user has as many processes registered as one may
     HF_REPLY_UNKNOWN = 6,       // the kernel does not say which process this is (in another pid namespace, before 6.5)
     HF_REPLY_FAILED = 7,        // it has ended, or has one library too many
+    HF_REPLY_ABSENT = 8,        // there are no statistics of that process, or no more
 };
 
 struct hf_reply {
@@ -92,6 +103,14 @@ struct hf_monitor_status {
     uint64_t registrations_total;
     uint64_t refusals_total;
     struct hf_scope_status scope[HF_HINT_SCOPES];
+};
+
+enum { HF_PROCESSES_A_REPLY = 1024 };
+
+struct hf_observed_processes {
+    struct hf_reply reply;
+    uint32_t count; // HF_PROCESSES_A_REPLY: ask again for those with greater numbers than the last one
+    uint32_t process[HF_PROCESSES_A_REPLY]; // that the asker may read the statistics of, in ascending order
 };
 
 // Registers this process with its monitor, if there is one. Never fails: whatever goes wrong, the process runs without

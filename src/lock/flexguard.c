@@ -94,6 +94,7 @@ static bool acquire_or_announce_sleep(uint32_t *word, struct hf_thread_record *s
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline) {
     enum hf_word_state held = HF_WORD_HELD;
+    struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
@@ -108,10 +109,16 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_coun
         held = HF_WORD_HELD_WITH_SLEEPERS; // I2
         hf_count(self, blocked);
         hf_hint_look_again();
-        if (hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline) == ETIMEDOUT)
+        hf_wait_falls_asleep(&wait);
+        int error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
+        hf_wait_awakes(&wait);
+        if (error == ETIMEDOUT) {
+            hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, false);
             return ETIMEDOUT;
+        }
     }
-    hf_count(self, acquisitions);
+    hf_count_waited_acquisition(self);
+    hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, true);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
+#include "observe/observation.h"
 #include "park/word_lock.h"
 
 #ifdef __cplusplus
@@ -18,14 +19,21 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_coun
                       struct hf_thread_record *self, const struct hf_deadline *deadline)
     __attribute__((cold, visibility("hidden")));
 
-static inline bool hf_flexguard_try_acquire(uint32_t *word, struct hf_thread_record *self) {
+// Takes the word if it is free. The caller counts the acquisition.
+static inline bool hf_flexguard_try_word(uint32_t *word, struct hf_thread_record *self) {
     hf_critical_enter(self);
-    if (HF_LIKELY(hf_word_trylock(word, HF_WORD_HELD))) {
-        hf_count(self, acquisitions);
+    if (HF_LIKELY(hf_word_trylock(word, HF_WORD_HELD)))
         return true;
-    }
     hf_critical_leave(self);
     return false;
+}
+
+static inline bool hf_flexguard_try_acquire(uint32_t *word, struct hf_thread_record *self) {
+    if (HF_UNLIKELY(!hf_flexguard_try_word(word, self)))
+        return false;
+    if (HF_UNLIKELY(hf_count_acquisition(self)))
+        hf_note_free(word, self, HF_STATISTICS_MUTEX);
+    return true;
 }
 
 static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
@@ -35,7 +43,8 @@ static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, cons
     return hf_flexguard_wait(word, tail, releases, self, deadline);
 }
 
-// Gives the lock back and says whether the caller must wake a sleeper now (hf_word_wake).
+// Gives the lock back and says whether the caller must wake a sleeper now (hf_word_wake). The caller
+// notes the release.
 static inline bool hf_flexguard_give(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
     // While the word is ours (I4), hence no atomic addition.
     hf_store_relaxed(releases, (hf_release_count)(*releases + 1));
@@ -47,6 +56,8 @@ static inline bool hf_flexguard_give(uint32_t *word, hf_release_count *releases,
 static inline void hf_flexguard_release(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
     if (HF_UNLIKELY(hf_flexguard_give(word, releases, self)))
         hf_word_wake(word);
+    if (HF_UNLIKELY(hf_is_observed(self, word)))
+        hf_note_release(self);
 }
 
 #ifdef __cplusplus

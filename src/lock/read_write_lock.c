@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "hint/patience.h"
+#include "observe/observation.h"
 
 // Kinds of sleepers on the state word.
 enum { HF_RW_SLEEPS_TO_READ = 1, HF_RW_SLEEPS_TO_WRITE = 2 };
@@ -19,6 +20,14 @@ void hf_rw_wake_readers(const struct hf_rw_lock *lock) {
     hf_futex_wake_kind(&lock->state, INT_MAX, HF_RW_SLEEPS_TO_READ);
 }
 
+static int sleep_on(const struct hf_rw_lock *lock, uint32_t state, const struct hf_deadline *deadline, uint32_t kind,
+                    struct hf_wait *wait) {
+    hf_wait_falls_asleep(wait);
+    int error = hf_futex_wait_as(&lock->state, state, deadline, kind);
+    hf_wait_awakes(wait);
+    return error;
+}
+
 // The reader is not counted any more when this is true. False: the writer was faster, and the reader is inside.
 static bool stop_being_counted(struct hf_rw_lock *lock) {
     uint32_t state = hf_load_acquire(&lock->state); // acquire: the caller may be inside
@@ -31,7 +40,8 @@ static bool stop_being_counted(struct hf_rw_lock *lock) {
 
 // A waiter that spins stays critical, as the next one of a queue is: once the writer has gone it is a holder, and the
 // others must not spin for a holder that does not run. One that sleeps is not: it would make everybody sleep.
-int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                        struct hf_wait *wait) {
     struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
     hf_count(self, contended);
     for (;;) {
@@ -48,7 +58,7 @@ int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, c
         hf_critical_leave(self);
         hf_count(self, blocked);
         hf_hint_look_again();
-        int error = hf_futex_wait_as(&lock->state, state, deadline, HF_RW_SLEEPS_TO_READ);
+        int error = sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_READ, wait);
         hf_critical_enter(self);
         if (error == ETIMEDOUT && stop_being_counted(lock)) {
             hf_critical_leave(self);
@@ -58,8 +68,8 @@ int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, c
 }
 
 // Not critical: who is behind writers will not be a holder before it has run again.
-int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
-                              const struct hf_deadline *deadline) {
+static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                               const struct hf_deadline *deadline, struct hf_wait *wait) {
     struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
     bool slept = false;
     hf_count(self, contended);
@@ -78,7 +88,7 @@ int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *
             continue;
         hf_count(self, blocked);
         hf_hint_look_again();
-        if (hf_futex_wait_as(&lock->state, state, deadline, HF_RW_SLEEPS_TO_READ) == ETIMEDOUT)
+        if (sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_READ, wait) == ETIMEDOUT)
             return ETIMEDOUT;
         slept = true;
     }
@@ -123,7 +133,7 @@ static bool acquire_or_announce(struct hf_rw_lock *lock, struct hf_thread_record
 }
 
 static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                         uint32_t announced) {
+                         uint32_t announced, struct hf_wait *wait) {
     uint32_t written = HF_RW_WRITER, state;
     hf_count(self, contended);
     for (;;) {
@@ -140,20 +150,16 @@ static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
         written = HF_RW_WRITER | HF_RW_WRITERS_SLEEP; // RW2
         hf_count(self, blocked);
         hf_hint_look_again();
-        if (hf_futex_wait_as(&lock->state, state, deadline, HF_RW_SLEEPS_TO_WRITE) == ETIMEDOUT)
+        if (sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_WRITE, wait) == ETIMEDOUT)
             return ETIMEDOUT;
     }
 }
 
-int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    return wait_to_write(lock, self, deadline, 0);
-}
-
-int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
-                              const struct hf_deadline *deadline) {
+static int wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                               const struct hf_deadline *deadline, struct hf_wait *wait) {
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
     hf_fetch_or_acquire(&lock->state, HF_RW_WRITERS_FIRST);
-    int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST);
+    int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST, wait);
     // Each that comes here has set the bit before, and the last one clears it after (RW4): hence acquire and release.
     // One that comes to wait between the two loses the bit, and sets it again before it sleeps; or sleeps already, and
     // is woken to do so.
@@ -167,4 +173,31 @@ int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *
     if (error && (state & HF_RW_WRITERS_SLEEP))
         hf_rw_wake_writer(lock);
     return error;
+}
+
+static int noted(int error, const struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_wait *wait) {
+    hf_note_wait(&lock->state, self, HF_STATISTICS_READ_WRITE_LOCK, wait, !error);
+    return error;
+}
+
+int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    struct hf_wait wait = hf_wait_begin(self);
+    return noted(wait_to_read(lock, self, deadline, &wait), lock, self, &wait);
+}
+
+int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                              const struct hf_deadline *deadline) {
+    struct hf_wait wait = hf_wait_begin(self);
+    return noted(wait_behind_writers(lock, self, deadline, &wait), lock, self, &wait);
+}
+
+int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    struct hf_wait wait = hf_wait_begin(self);
+    return noted(wait_to_write(lock, self, deadline, 0, &wait), lock, self, &wait);
+}
+
+int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                              const struct hf_deadline *deadline) {
+    struct hf_wait wait = hf_wait_begin(self);
+    return noted(wait_to_write_first(lock, self, deadline, &wait), lock, self, &wait);
 }

@@ -2,6 +2,7 @@
 #include "lock/spin_word.h"
 
 #include "hint/patience.h"
+#include "observe/observation.h"
 #include "park/nap.h"
 
 enum {
@@ -29,9 +30,8 @@ static bool poll_while_it_pays(const int *word) {
     return false;
 }
 
-void hf_spin_wait(int *word, struct hf_thread_record *self) {
+static void wait_for(int *word, struct hf_thread_record *self, struct hf_wait *wait) {
     uint32_t nap_ns = HF_SPIN_NAP_NS_MIN;
-    hf_count(self, contended);
     if (poll_blindly(word) && hf_spin_try_acquire(word, self))
         return;
     for (;;) {
@@ -39,10 +39,19 @@ void hf_spin_wait(int *word, struct hf_thread_record *self) {
             hf_hint_look_again();
             if (hf_spinning_pays())
                 continue;
+            hf_wait_falls_asleep(wait);
             hf_nap(nap_ns);
+            hf_wait_awakes(wait);
             nap_ns = nap_ns * 2 < HF_SPIN_NAP_NS_MAX ? nap_ns * 2 : HF_SPIN_NAP_NS_MAX;
         }
         if (hf_spin_try_acquire(word, self))
             return;
     }
+}
+
+void hf_spin_wait(int *word, struct hf_thread_record *self) {
+    struct hf_wait wait = hf_wait_begin(self);
+    hf_count(self, contended);
+    wait_for(word, self, &wait);
+    hf_note_wait(word, self, HF_STATISTICS_SPINLOCK, &wait, true);
 }

@@ -15,6 +15,10 @@ enum { HF_SPIN_FREE = 1, HF_SPIN_HELD = 0 };
 enum { HF_SPIN_FREE = 0, HF_SPIN_HELD = 1 };
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Waits until the lock is taken: not critical when called, critical when it returns.
 void hf_spin_wait(int *word, struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
 
@@ -35,5 +39,9 @@ static inline void hf_spin_release(int *word, struct hf_thread_record *self) {
     hf_store_release(word, HF_SPIN_FREE);
     hf_critical_leave(self);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

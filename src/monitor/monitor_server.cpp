@@ -12,6 +12,7 @@
 #include "holdfast/holdfast.h"
 #include "monitor/descent.hpp"
 #include "monitor/reception.hpp"
+#include "monitor/statistics_keeper.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,9 +30,7 @@ admission household_of(uid_t user) {
 }
 
 admission everybody_up_to(std::size_t processes_of_a_user_max) {
-    return [processes_of_a_user_max](const peer &who, hf_request_kind kind, std::size_t registered) {
-        if (kind == HF_REQUEST_COUNTERS)
-            return HF_REPLY_STRANGER;
+    return [processes_of_a_user_max](const peer &who, hf_request_kind, std::size_t registered) {
         return who.uid == 0 || registered < processes_of_a_user_max ? HF_REPLY_DONE : HF_REPLY_OVER_LIMIT;
     };
 }
@@ -46,7 +45,7 @@ struct monitor_server::serving {
     std::vector<peer> registered;
     std::uint64_t registrations = 0;
     std::uint64_t refusals = 0;
-    counters_collection collected;
+    statistics_keeper statistics;
     std::optional<scopes> programs; // if there is a monitor
     census last_census;             // for a while: nobody can make us walk all the time
     std::uint64_t walked_at_ns = 0;
@@ -58,10 +57,7 @@ struct monitor_server::serving {
         if (kernel_monitor)
             programs.emplace(*kernel_monitor, by);
         reception::clerk clerk = {
-            .answers = [this](const hf_request *request, peer &&who,
-                              descriptor &&brought) { return answer_to(request, std::move(who), std::move(brought)); },
-            .takes_descriptors_of =
-                [this](const peer &who) { return admits(who, HF_REQUEST_COUNTERS, 0) == HF_REPLY_DONE; },
+            .answers = [this](const hf_request *request, peer &&who) { return answer_to(request, std::move(who)); },
             .makes_room = [this] { strike_off_ended(); },
         };
         open = std::make_unique<reception>(socket.fd(), std::move(clerk));
@@ -70,24 +66,35 @@ struct monitor_server::serving {
     void strike_off_ended() {
         std::lock_guard guard(books);
         registered_of(0);
-        collected.close_ended();
+        statistics.close_ended();
     }
 
-    answer answer_to(const hf_request *request, peer &&who, descriptor &&brought) {
+    answer answer_to(const hf_request *request, peer &&who) {
         std::lock_guard guard(books);
         hf_reply_status verdict = judge(request, who);
-        if (verdict == HF_REPLY_DONE && request->kind == HF_REQUEST_STATUS) {
-            hf_monitor_status told = status();
-            return {.message = std::string(reinterpret_cast<const char *>(&told), sizeof(told))};
-        }
+        if (verdict != HF_REPLY_DONE)
+            return refuse(verdict);
         std::uint32_t group = HF_GROUP_OF_ALL;
-        if (verdict == HF_REPLY_DONE && request->kind == HF_REQUEST_REGISTER)
-            verdict = follow(*request, std::move(who), group);
-        else if (verdict == HF_REPLY_DONE)
-            verdict = collect(std::move(brought), std::move(who));
-        refusals += verdict != HF_REPLY_DONE && verdict != HF_REPLY_NO_MONITOR;
-        bool with_page = verdict == HF_REPLY_DONE && request->kind == HF_REQUEST_REGISTER;
-        return answer_of(verdict, with_page ? kernel_monitor->page_fd() : -1, group);
+        switch (static_cast<hf_request_kind>(request->kind)) {
+        case HF_REQUEST_REGISTER: verdict = follow(*request, std::move(who), group); break;
+        case HF_REQUEST_STATUS: return message_of(status());
+        case HF_REQUEST_OWN_STATISTICS: return give_memory(*request, std::move(who));
+        case HF_REQUEST_PROCESSES: return message_of(processes_for(who, *request));
+        case HF_REQUEST_STATISTICS: return let_read(*request, who);
+        }
+        if (verdict != HF_REPLY_DONE)
+            return refuse(verdict);
+        return answer_of(verdict, kernel_monitor->page_fd(), group);
+    }
+
+    answer refuse(hf_reply_status verdict) {
+        refusals += verdict != HF_REPLY_NO_MONITOR && verdict != HF_REPLY_ABSENT;
+        return answer_of(verdict);
+    }
+
+    template <typename T>
+    static answer message_of(const T &message) {
+        return {.message = std::string(reinterpret_cast<const char *>(&message), sizeof(message))};
     }
 
     hf_reply_status judge(const hf_request *request, const peer &who) {
@@ -95,10 +102,13 @@ struct monitor_server::serving {
             return HF_REPLY_MALFORMED;
         if (request->version != HF_REGISTRATION_VERSION)
             return HF_REPLY_OTHER_VERSION;
-        if (request->kind < HF_REQUEST_REGISTER || request->kind > HF_REQUEST_COUNTERS)
+        if (request->kind < HF_REQUEST_REGISTER || request->kind > HF_REQUEST_STATISTICS)
             return HF_REPLY_MALFORMED;
         auto kind = static_cast<hf_request_kind>(request->kind);
-        return admits(who, kind, kind == HF_REQUEST_REGISTER ? registered_of(who.uid) : 0);
+        std::size_t has = kind == HF_REQUEST_REGISTER         ? registered_of(who.uid)
+                          : kind == HF_REQUEST_OWN_STATISTICS ? statistics.kept_for(who.uid)
+                                                              : 0;
+        return admits(who, kind, has);
     }
 
     // Processes that have ended are struck off now.
@@ -134,12 +144,29 @@ struct monitor_server::serving {
         return HF_REPLY_DONE;
     }
 
-    hf_reply_status collect(descriptor &&brought, peer &&who) {
-        counters_view counters(brought.get());
-        if (!counters)
-            return HF_REPLY_MALFORMED;
-        collected.add(std::move(counters), std::move(who));
-        return HF_REPLY_DONE;
+    answer give_memory(const hf_request &request, peer &&who) {
+        if (who.pid == 0)
+            return refuse(HF_REPLY_UNKNOWN);
+        int memory = statistics.make_for(std::move(who), request.program);
+        return memory >= 0 ? answer_of(HF_REPLY_DONE, memory) : refuse(HF_REPLY_FAILED);
+    }
+
+    hf_observed_processes processes_for(const peer &who, const hf_request &request) {
+        hf_observed_processes told{};
+        told.reply = {.version = HF_REGISTRATION_VERSION, .status = HF_REPLY_DONE};
+        for (pid_t each : statistics.readable_by(who, static_cast<pid_t>(request.process)))
+            if (told.count < HF_PROCESSES_A_REPLY)
+                told.process[told.count++] = static_cast<std::uint32_t>(each);
+        return told;
+    }
+
+    answer let_read(const hf_request &request, const peer &who) {
+        descriptor memory = statistics.open_for(who, static_cast<pid_t>(request.process), request.index);
+        if (!memory)
+            return refuse(HF_REPLY_ABSENT);
+        answer answer = answer_of(HF_REPLY_DONE, memory.get());
+        answer.made_for_it = std::move(memory);
+        return answer;
     }
 
     // With the books open.
@@ -190,9 +217,9 @@ void monitor_server::reconsider_scopes() {
         serving_->programs->reconsider();
 }
 
-lock_counters monitor_server::counters() const {
+thread_sums monitor_server::counters() const {
     std::lock_guard guard(serving_->books);
-    return serving_->collected.sum();
+    return serving_->statistics.sum();
 }
 
 hf_monitor_status monitor_server::status() const {

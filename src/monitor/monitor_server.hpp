@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Answers requests (hint/registration.h) on a socket, for as long as it lives, in a thread of its own. With a monitor
-// it registers processes; without one it says so to them, and still collects their counters.
+// it registers processes; without one it says so to them, and still keeps their statistics.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 #include "monitor/monitor.hpp"
 #include "monitor/peer.hpp"
 #include "monitor/scopes.hpp"
-#include "monitor/shared_counters.hpp"
+#include "monitor/statistics_reader.hpp"
 
 namespace holdfast {
 
@@ -21,8 +21,7 @@ using admission = std::function<hf_reply_status(const peer &who, hf_request_kind
 
 // Processes of that user and of root, and descendants of this process, whatever their user: what `holdfast run` starts.
 admission household_of(uid_t user);
-// Everybody who gets to the socket, with so many processes of a user at a time. Root's are not counted. Nobody's
-// counters are collected.
+// Everybody who gets to the socket, with so many processes of a user at a time. Root's are not counted.
 admission everybody_up_to(std::size_t processes_of_a_user_max);
 
 class monitor_server {
@@ -40,7 +39,7 @@ public:
     void reconsider_scopes();
 
     // Read at any time, also after the processes have ended in whatever way.
-    lock_counters counters() const;
+    thread_sums counters() const;
     hf_monitor_status status() const;
 
 private:

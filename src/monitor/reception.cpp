@@ -30,7 +30,7 @@ struct visitor {
 
 void send_answer(const descriptor &connection, const answer &what) {
     // Who has gone meanwhile needs no answer.
-    hf_send_message(connection.get(), what.message.data(), what.message.size(), what.descriptor);
+    hf_send_message(connection.get(), what.message.data(), what.message.size(), what.attached);
 }
 
 descriptor spare_descriptor() {
@@ -39,12 +39,12 @@ descriptor spare_descriptor() {
 
 } // namespace
 
-answer answer_of(hf_reply_status status, int descriptor, std::uint32_t group) {
+answer answer_of(hf_reply_status status, int attached, std::uint32_t group) {
     hf_reply reply = {.version = HF_REGISTRATION_VERSION,
                       .status = static_cast<std::uint32_t>(status),
                       .group = group,
                       .reserved = 0};
-    return {.message = std::string(reinterpret_cast<const char *>(&reply), sizeof(reply)), .descriptor = descriptor};
+    return {.message = std::string(reinterpret_cast<const char *>(&reply), sizeof(reply)), .attached = attached};
 }
 
 struct reception::open_door {
@@ -100,12 +100,9 @@ struct reception::open_door {
 
     void attend_to(visitor &each) {
         hf_request request{};
-        int brought = -1;
-        bool whole = hf_receive_message(each.connection.get(), &request, sizeof(request),
-                                        at_work.takes_descriptors_of(each.who) ? &brought : nullptr);
-        descriptor attachment(brought);
-        send_answer(each.connection,
-                    at_work.answers(whole ? &request : nullptr, std::move(each.who), std::move(attachment)));
+        // A descriptor that comes along is dropped by the kernel, not closed by us.
+        bool whole = hf_receive_message(each.connection.get(), &request, sizeof(request), nullptr);
+        send_answer(each.connection, at_work.answers(whole ? &request : nullptr, std::move(each.who)));
     }
 
     // Says whether there may be more to let in.

@@ -21,10 +21,11 @@ namespace holdfast {
 // What is sent back, with a copy of the descriptor unless that is -1.
 struct answer {
     std::string message;
-    int descriptor = -1;
+    int attached = -1;
+    descriptor made_for_it = descriptor(); // closed when the answer is sent
 };
 
-answer answer_of(hf_reply_status status, int descriptor = -1, std::uint32_t group = HF_GROUP_OF_ALL);
+answer answer_of(hf_reply_status status, int attached = -1, std::uint32_t group = HF_GROUP_OF_ALL);
 
 struct reception_limits {
     std::size_t visitors_max = 1024;
@@ -37,9 +38,7 @@ public:
     // All are called in the reception's thread, one at a time.
     struct clerk {
         // `request` is nullptr for a message that is none; who asks has a pidfd.
-        std::function<answer(const hf_request *request, peer &&who, descriptor &&brought)> answers;
-        // May this one bring a descriptor? Others' are dropped by the kernel, not closed by us.
-        std::function<bool(const peer &who)> takes_descriptors_of;
+        std::function<answer(const hf_request *request, peer &&who)> answers;
         // Descriptors have run out: close what is not needed any more.
         std::function<void()> makes_room;
     };

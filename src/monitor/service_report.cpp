@@ -67,7 +67,9 @@ service_report ask_service(const std::string &socket_name) {
     descriptor connection(hf_connect(socket_name.c_str(), HF_REGISTRATION_PATIENCE_MS));
     if (!connection)
         return why_not_connected(socket_name, errno);
-    hf_request request = {.version = HF_REGISTRATION_VERSION, .kind = HF_REQUEST_STATUS, .tls_offset = 0};
+    hf_request request{};
+    request.version = HF_REGISTRATION_VERSION;
+    request.kind = HF_REQUEST_STATUS;
     hf_monitor_status status{};
     ssize_t received = -1;
     if (hf_send_message(connection.get(), &request, sizeof(request), -1))

@@ -27,9 +27,9 @@ struct lock_snapshot {
     hf_statistics_kind kind = HF_STATISTICS_UNKNOWN;
     std::uint64_t uncontended = 0;    // estimated: acquisitions that found it free
     std::uint64_t contended = 0;      // exact: those that did not
-    std::uint64_t slept = 0;          // exact: of the contended ones, those that slept
+    std::uint64_t slept = 0;          // estimated: of the contended ones, those that slept
     std::uint64_t gave_up = 0;        // exact: waits that ended by their deadline
-    std::uint64_t sleeps = 0;         // exact: times that a waiter went to sleep
+    std::uint64_t sleeps = 0;         // estimated: times that a waiter went to sleep
     double waited_ns = 0;             // estimated: by all waiters together
     double asleep_ns = 0;             // of waited_ns; the rest was spun
     double held_ns = 0;               // estimated
@@ -39,7 +39,7 @@ struct lock_snapshot {
     std::uint64_t preemptions = 0;    // of observed holders; 0 without a monitor
     double preempted_ns = 0;
     std::uint64_t creation_site = 0; // code address in the process; 0: not known
-    duration_counts waits{};         // estimated: contended acquisitions and those that gave up, by waiting time
+    duration_counts waits{};         // estimated: contended acquisitions by waiting time
     duration_counts holds{};         // estimated: by holding time
 
     std::uint64_t acquisitions() const { return uncontended + contended; }

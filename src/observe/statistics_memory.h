@@ -13,8 +13,8 @@
 //
 // N1  A place never changes hands. So who has found a lock's place may remember it, and an entry sums up all locks that
 //     have ever lain at its address.
-// N2  Counts only grow. They are added relaxed, each by itself: a reader that looks between two of them sees one without
-//     the other.
+// N2  Counts only grow. They are added relaxed, each by itself: a reader that looks between two of them sees one
+//     without the other.
 // N3  A lock is in one of the HF_STATISTICS_PROBES places from its first one on, or in none: then it is counted in
 //     `not_noted`.
 //
@@ -32,18 +32,14 @@
 #define HF_STATISTICS_VERSION 1
 
 enum {
-    HF_STATISTICS_LOCKS = 4096, // a power of two
+    HF_STATISTICS_LOCKS = 1024, // a power of two
     HF_STATISTICS_PROBES = 64,
     HF_STATISTICS_HEADER_BYTES = 4096,
 };
 
-// Of the acquisitions of a thread that found the lock free, one in so many is noted. A prime, so that a program which
-// takes its locks in a fixed order is not seen at one place of that order only.
-enum { HF_STATISTICS_UNCONTENDED_PERIOD = 1021 };
-
-// Of those that were contended but got the lock without sleeping, one in so many in a row on one lock is timed; all are
-// counted. Those that slept are all timed.
-enum { HF_STATISTICS_SPUN_PERIOD = 16 };
+// Of the contended acquisitions of a thread one in so many is timed; all are counted. A prime, too. Each thread begins at
+// another place, by its tid.
+enum { HF_CONTENDED_PERIOD = 61 };
 
 enum hf_statistics_kind {
     HF_STATISTICS_UNKNOWN = 0,
@@ -81,11 +77,11 @@ struct hf_lock_statistics {
     uint32_t kind;               // enum hf_statistics_kind
     uint32_t longest_holder;     // tid of who held it for longest_hold_ticks
     uint64_t uncontended;        // acquisitions that found the lock free; estimated
-    uint64_t contended;          // that did not; exact but for what threads have pending (hf_thread_counters)
-    uint64_t slept;              // of the contended ones those that slept; exact
-    uint64_t gave_up;            // waits that ended by their deadline, without the lock
-    uint64_t sleeps;             // times that a waiter went to sleep
-    uint64_t wait_ticks;         // of contended acquisitions and of those that gave up; estimated
+    uint64_t contended;          // that did not; exact with what threads have pending (hf_thread_counters)
+    uint64_t slept;              // of these that slept; estimated
+    uint64_t gave_up;            // waits that ended by their deadline, without the lock; exact
+    uint64_t sleeps;             // times that a waiter went to sleep; estimated
+    uint64_t wait_ticks;         // of contended acquisitions; estimated
     uint64_t asleep_ticks;       // of these, asleep
     uint64_t hold_ticks;         // estimated
     uint64_t longest_wait_ticks; // of those that were timed
@@ -111,9 +107,6 @@ struct hf_statistics_header {
 #define HF_STATISTICS_THREADS_OFFSET                                                                                   \
     (HF_STATISTICS_LOCKS_OFFSET + HF_STATISTICS_LOCKS * sizeof(struct hf_lock_statistics))
 #define HF_STATISTICS_BYTES (HF_STATISTICS_THREADS_OFFSET + HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES)
-
-// All begin where a page does, so that what nothing was noted in takes no memory.
-_Static_assert(HF_STATISTICS_LOCKS_OFFSET % 4096 == 0 && HF_STATISTICS_THREADS_OFFSET % 4096 == 0, "whole pages");
 
 // The place at which the search for a lock begins.
 static inline uint32_t hf_statistics_first_place(uint64_t address) {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "observe/observation.h"
 #include "park/deadline.h"
 #include "park/nap.h"
 #include "park/word_lock.h"
@@ -46,8 +47,11 @@ static int take_word(struct hf_mutex *mutex, const struct hf_deadline *deadline)
     return hf_word_lock_blocking(&mutex->word, deadline);
 }
 
-static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                         struct hf_wait *wait, bool *waited) {
     if (!hf_lock_choice.gate->trylock(mutex->gate)) {
+        *waited = true;
+        *wait = hf_wait_begin(self);
         hf_count(self, contended);
         if (!pass_gate_before(mutex, deadline))
             return ETIMEDOUT;
@@ -60,19 +64,37 @@ static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, 
     return error;
 }
 
-static int acquire_blocking(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+static int acquire_blocking(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                            struct hf_wait *wait, bool *waited) {
     if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
         return 0;
+    *waited = true;
+    *wait = hf_wait_begin(self);
     hf_count(self, contended);
     hf_count(self, blocked);
-    return hf_word_lock_blocking(&mutex->word, deadline);
+    hf_wait_falls_asleep(wait);
+    int error = hf_word_lock_blocking(&mutex->word, deadline);
+    hf_wait_awakes(wait);
+    return error;
+}
+
+static void count_free(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    if (HF_UNLIKELY(hf_count_acquisition(self)))
+        hf_note_free(&mutex->word, self, HF_STATISTICS_MUTEX);
 }
 
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    int error = hf_lock_choice.discipline == HF_DISCIPLINE_GATED ? acquire_gated(mutex, self, deadline)
-                                                                 : acquire_blocking(mutex, self, deadline);
-    if (!error)
-        hf_count(self, acquisitions);
+    struct hf_wait wait = {0};
+    bool waited = false;
+    int error = hf_lock_choice.discipline == HF_DISCIPLINE_GATED
+                    ? acquire_gated(mutex, self, deadline, &wait, &waited)
+                    : acquire_blocking(mutex, self, deadline, &wait, &waited);
+    if (waited && !error)
+        hf_count_waited_acquisition(self);
+    else if (!error)
+        count_free(mutex, self);
+    if (waited)
+        hf_note_wait(&mutex->word, self, HF_STATISTICS_MUTEX, &wait, !error);
     return error;
 }
 
@@ -86,7 +108,7 @@ bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self
     if (gated && acquired)
         mutex->owner_has_gate = true;
     if (acquired)
-        hf_count(self, acquisitions);
+        count_free(mutex, self);
     return acquired;
 }
 
@@ -98,10 +120,12 @@ void hf_chosen_open_gate(struct hf_mutex *mutex) {
         hf_lock_choice.gate->unlock(mutex->gate);
 }
 
-void hf_chosen_release(struct hf_mutex *mutex) {
+void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     // The gate first: once the word is free the mutex may be gone (I4).
     hf_chosen_open_gate(mutex);
     hf_word_unlock(&mutex->word);
+    if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
+        hf_note_release(self);
 }
 
 // A gate's queue, copied into a forked child, names threads that are not there: nobody would open it. The word names

@@ -56,7 +56,7 @@ static inline hf_turns_owed hf_mutex_take_turns_owed(struct hf_mutex *mutex) {
 // ETIMEDOUT.
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline);
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self);
-void hf_chosen_release(struct hf_mutex *mutex);
+void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self);
 
 // Opens the gate that the owner has closed, before glibc gives the word away.
 void hf_chosen_open_gate(struct hf_mutex *mutex);

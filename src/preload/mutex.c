@@ -63,13 +63,26 @@ static __attribute__((noinline)) int wake(const uint32_t *word) {
     return 0;
 }
 
+static __attribute__((noinline, cold)) int note_free(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    hf_note_free(&mutex->word, self, HF_STATISTICS_MUTEX);
+    return 0;
+}
+
+static __attribute__((noinline, cold)) int note_release(const uint32_t *word, struct hf_thread_record *self,
+                                                        bool wakes) {
+    if (wakes)
+        hf_word_wake(word);
+    hf_note_release(self);
+    return 0;
+}
+
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
     if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
         hf_flexguard_release(&mutex->word, &mutex->releases, self);
     else
-        hf_chosen_release(mutex);
+        hf_chosen_release(mutex, self);
     if (HF_UNLIKELY(turns))
         hf_turns_give_all(turns);
 }
@@ -110,23 +123,27 @@ static __attribute__((noinline)) int wait_for_normal(struct hf_mutex *mutex, str
     return 0;
 }
 
+static inline int count_as_owner(struct hf_mutex *mutex, struct hf_thread_record *self, uint32_t tid) {
+    become_owner(mutex, tid);
+    return HF_UNLIKELY(hf_count_acquisition(self)) ? note_free(mutex, self) : 0;
+}
+
 int hf_mutex_lock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     struct hf_thread_record *self = hf_self_record;
     uint32_t seen = look(mutex), tid;
     if (HF_UNLIKELY(!self || !(tid = self->tid)))
         return lock_any(posix);
-    if (HF_LIKELY(seen == 0)) {
-        if (HF_UNLIKELY(!hf_flexguard_try_acquire(&mutex->word, self)))
-            return wait_for_normal(mutex, self);
-    } else {
+    if (HF_UNLIKELY(seen != 0)) {
         if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) == tid ||
-            !hf_flexguard_try_acquire(&mutex->word, self))
+            !hf_flexguard_try_word(&mutex->word, self))
             return lock_any(posix);
         mutex->count = 1;
+        return count_as_owner(mutex, self, tid);
     }
-    become_owner(mutex, tid);
-    return 0;
+    if (HF_UNLIKELY(!hf_flexguard_try_word(&mutex->word, self)))
+        return wait_for_normal(mutex, self);
+    return count_as_owner(mutex, self, tid);
 }
 
 static int interposed_trylock(pthread_mutex_t *posix) {
@@ -189,7 +206,10 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
         mutex->count = 0;
     }
     stop_being_owner(mutex);
-    return HF_UNLIKELY(hf_flexguard_give(&mutex->word, &mutex->releases, self)) ? wake(&mutex->word) : 0;
+    bool wakes = hf_flexguard_give(&mutex->word, &mutex->releases, self);
+    if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
+        return note_release(&mutex->word, self, wakes);
+    return HF_UNLIKELY(wakes) ? wake(&mutex->word) : 0;
 }
 
 HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, "GLIBC_2.2.5");

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "lock/read_write_lock.h"
+#include "observe/observation.h"
 #include "park/deadline.h"
 #include "preload/glibc.h"
 #include "preload/policy.h"
@@ -54,9 +55,19 @@ static inline bool is_writer(const struct hf_rwlock *rwlock, const struct hf_thr
     return hf_load_relaxed(&rwlock->writer) == hf_tid(self);
 }
 
-static inline int finish(int error, struct hf_thread_record *self) {
-    if (HF_LIKELY(!error))
-        hf_count(self, acquisitions);
+static __attribute__((noinline, cold)) int note_free(struct hf_rwlock *rwlock, struct hf_thread_record *self) {
+    hf_note_free(&rwlock->lock.state, self, HF_STATISTICS_READ_WRITE_LOCK);
+    return 0;
+}
+
+// Without having waited.
+static inline int finish(struct hf_rwlock *rwlock, struct hf_thread_record *self) {
+    return HF_UNLIKELY(hf_count_acquisition(self)) ? note_free(rwlock, self) : 0;
+}
+
+static int finish_wait(int error, struct hf_thread_record *self) {
+    if (!error)
+        hf_count_waited_acquisition(self);
     return error;
 }
 
@@ -69,15 +80,19 @@ static __attribute__((noinline)) int read_after_all(struct hf_rwlock *rwlock, st
                                                     uint32_t was, const struct hf_deadline *deadline) {
     int error = hf_rw_is_full(was) ? EAGAIN : is_writer(rwlock, self) ? EDEADLK : 0;
     if (!error && !prefers_writers(rwlock))
-        return hf_rw_wait_to_read(&rwlock->lock, self, deadline);
+        return finish_wait(hf_rw_wait_to_read(&rwlock->lock, self, deadline), self);
     hf_rw_read_release(&rwlock->lock, self);
-    return error ? error : hf_rw_wait_behind_writers(&rwlock->lock, self, deadline);
+    return error ? error : finish_wait(hf_rw_wait_behind_writers(&rwlock->lock, self, deadline), self);
 }
 
 static inline int read_acquire(struct hf_rwlock *rwlock, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
     uint32_t was = hf_rw_read_begin(&rwlock->lock, self);
-    return finish(HF_LIKELY(hf_rw_has_begun(was)) ? 0 : read_after_all(rwlock, self, was, deadline), self);
+    return HF_LIKELY(hf_rw_has_begun(was)) ? finish(rwlock, self) : read_after_all(rwlock, self, was, deadline);
+}
+
+static inline void become_writer(struct hf_rwlock *rwlock, struct hf_thread_record *self) {
+    hf_store_relaxed(&rwlock->writer, hf_tid(self));
 }
 
 // The caller could not have it at once.
@@ -85,23 +100,19 @@ static __attribute__((noinline)) int write_after_all(struct hf_rwlock *rwlock, s
                                                      const struct hf_deadline *deadline) {
     if (is_writer(rwlock, self))
         return EDEADLK;
-    return prefers_writers(rwlock) ? hf_rw_wait_to_write_first(&rwlock->lock, self, deadline)
-                                   : hf_rw_wait_to_write(&rwlock->lock, self, deadline);
-}
-
-static inline int become_writer(struct hf_rwlock *rwlock, struct hf_thread_record *self) {
-    hf_store_relaxed(&rwlock->writer, hf_tid(self));
-    return finish(0, self);
+    int error = prefers_writers(rwlock) ? hf_rw_wait_to_write_first(&rwlock->lock, self, deadline)
+                                        : hf_rw_wait_to_write(&rwlock->lock, self, deadline);
+    if (!error)
+        become_writer(rwlock, self);
+    return finish_wait(error, self);
 }
 
 static inline int write_acquire(struct hf_rwlock *rwlock, const struct hf_deadline *deadline) {
     struct hf_thread_record *self = hf_self();
-    if (HF_UNLIKELY(!hf_rw_write_try_acquire(&rwlock->lock, self))) {
-        int error = write_after_all(rwlock, self, deadline);
-        if (error)
-            return error;
-    }
-    return become_writer(rwlock, self);
+    if (HF_UNLIKELY(!hf_rw_write_try_acquire(&rwlock->lock, self)))
+        return write_after_all(rwlock, self, deadline);
+    become_writer(rwlock, self);
+    return finish(rwlock, self);
 }
 
 static int read_until(struct hf_rwlock *rwlock, clockid_t clock, const struct timespec *at) {
@@ -126,7 +137,8 @@ static int interposed_tryrdlock(pthread_rwlock_t *posix) {
     if (!is_ours(posix))
         return hf_glibc()->rwlock_tryrdlock(posix);
     struct hf_thread_record *self = hf_self();
-    return finish(hf_rw_read_try_acquire(&rwlock_in(posix)->lock, self), self);
+    int error = hf_rw_read_try_acquire(&rwlock_in(posix)->lock, self);
+    return error ? error : finish(rwlock_in(posix), self);
 }
 
 static int interposed_trywrlock(pthread_rwlock_t *posix) {
@@ -136,7 +148,8 @@ static int interposed_trywrlock(pthread_rwlock_t *posix) {
     struct hf_thread_record *self = hf_self();
     if (!hf_rw_write_try_acquire(&rwlock->lock, self))
         return EBUSY;
-    return become_writer(rwlock, self);
+    become_writer(rwlock, self);
+    return finish(rwlock, self);
 }
 
 static int interposed_clockrdlock(pthread_rwlock_t *posix, clockid_t clock, const struct timespec *at) {

@@ -6,6 +6,7 @@
 // and is not counted (docs/interposer.md). That costs its waiters some spinning at worst, never the lock.
 #include "preload/shared_cond.h"
 
+#include "observe/observation.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex_layout.h"
@@ -30,6 +31,8 @@ static struct depth_owed stand_aside(pthread_mutex_t *posix) {
         hf_turns_give_all(hf_mutex_take_turns_owed(mutex));
         hf_chosen_open_gate(mutex);
         hf_critical_leave(self);
+        if (hf_is_observed(self, &mutex->word))
+            hf_note_release(self);
     }
     return owed;
 }

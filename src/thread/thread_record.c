@@ -24,6 +24,7 @@ static struct {
     uint32_t slab_used;
     uint64_t classes;      // numbers of classes of their own that threads have been given
     uint32_t threads;      // that have ever had a record, in this process and those that it was forked from
+    bool notes;            // acquisitions are to be noted
     uint32_t shared_slabs; // slabs whose counters can still be shared
     char *shared_counters; // the shared memory for their counters
     pthread_key_t exit_key;
@@ -34,10 +35,13 @@ static struct {
 // of every queue (I3 needs a record a thread), and a thread counted as critical by mistake costs blocking, not safety.
 static struct {
     struct hf_thread_record record[HF_SLAB_RECORDS];
-    struct hf_thread_counters counters[1];
-} overflow = {.record[0].critical.queue_state = HF_QUEUE_WAITING};
+    struct hf_thread_counters counters[HF_SLAB_RECORDS];
+    struct hf_observation observation[1];
+} overflow;
 
-_Static_assert(offsetof(__typeof__(overflow), counters) == HF_SLAB_COUNTERS_OFFSET, "laid out as a slab is");
+_Static_assert(offsetof(__typeof__(overflow), counters) == HF_SLAB_COUNTERS_OFFSET &&
+                   offsetof(__typeof__(overflow), observation) == HF_SLAB_OBSERVATIONS_OFFSET,
+               "laid out as a slab is");
 
 // Moves the next part of the shared memory to where the slab has its counters. Should that fail they stay private: the
 // slab works, and only its counts are not reported.
@@ -62,6 +66,11 @@ static struct hf_thread_record *take_from_slab(void) {
     return &pool.slab[pool.slab_used++];
 }
 
+static struct hf_thread_record *share_overflow(void) {
+    hf_store_relaxed(&overflow.record[0].critical.queue_state, HF_QUEUE_WAITING);
+    return &overflow.record[0];
+}
+
 static struct hf_thread_record *take(void) {
     struct hf_thread_record *record = pool.free;
     if (record)
@@ -69,9 +78,11 @@ static struct hf_thread_record *take(void) {
     else
         record = take_from_slab();
     if (!record)
-        return &overflow.record[0];
+        return share_overflow();
     record->tid = hf_tid_asked();
     hf_store_relaxed(&record->share_class, ++pool.classes << 1);
+    struct hf_thread_counters *counters = hf_counters(record);
+    counters->next_noted = pool.notes ? counters->acquisitions + HF_NOTED_PERIOD : 0;
     return record;
 }
 
@@ -99,6 +110,7 @@ static void release(void *record_pointer) {
     hf_store_relaxed(&record->critical.critical_depth, 0);
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
     hf_store_relaxed(&record->share_class, 0);
+    record->observed = NULL;
     record->free_next = pool.free;
     pool.free = record;
     pool_unlock(&saved);
@@ -127,6 +139,7 @@ static void move_to_new_slab(void) {
 static void start_over_in_child(void) {
     pool.word = HF_WORD_FREE;
     pool.shared_slabs = 0;
+    pool.notes = false;
     move_to_new_slab();
 }
 
@@ -181,25 +194,18 @@ int64_t hf_thread_record_tls_offset(void) {
     return (int64_t)((char *)&hf_self_record - hf_thread_pointer());
 }
 
-int hf_thread_counters_share(void) {
+bool hf_thread_counters_share(int fd, size_t offset) {
     size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
-    int fd = memfd_create("holdfast-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return -1;
-    void *memory = MAP_FAILED;
-    if (ftruncate(fd, (off_t)bytes) == 0)
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) {
-        int why = errno;
-        close(fd);
-        errno = why;
-        return -1;
-    }
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (memory == MAP_FAILED)
+        return false;
+    madvise(memory, bytes, MADV_DONTDUMP);
     sigset_t saved; // a constructor that ran before ours may have started threads
     pool_lock(&saved);
     pool.shared_counters = memory;
     pool.shared_slabs = HF_SHARED_SLABS;
+    pool.notes = true;
     move_to_new_slab();
     pool_unlock(&saved);
-    return fd;
+    return true;
 }

@@ -24,30 +24,51 @@ struct hf_thread_record {
     struct hf_thread_record *free_next; // the free list, while no thread has this record
     struct hf_queue_node *spare_nodes;  // nodes of queue locks that need one a lock (lock/queue_node.h)
     uint64_t share_class;               // whose share of a lock's time it uses (lock/share.h); see below
+    const void *observed;               // the lock whose release is to be noted (observe/observation.h), or NULL
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
 // made, its number times two and one. 0 when the thread has exited, and for threads without a record of their own.
 #define HF_CLASS_IS_MADE 1ull
 
-// What a thread counts. Written by its owner only, read by anyone.
+// What a thread counts. Written by its owner only, read by anyone. Part of the layout of statistics that other processes
+// read (observe/statistics_memory.h).
 struct hf_thread_counters {
     uint64_t acquisitions;
     uint64_t contended;     // acquisitions that found the lock held
     uint64_t spun;          // contended acquisitions that got the lock while spinning
     uint64_t blocked;       // times that the thread went to sleep for a lock
     uint64_t mode_switches; // times that a waiter left the queue because spinning did not pay any more
+    uint64_t next_noted;    // the number of the acquisition that is to be noted next; 0: none is
+    uint64_t pending_lock;  // address of a lock that this thread has waited for
+    uint64_t pending;       // and how often it has got it so, not yet in the lock's entry
 } HF_CACHE_ALIGNED;
 
-// Records come in slabs: the records, then as many counters at a fixed distance, so that finding one from the other
-// needs no pointer and the counters alone can be shared with the process that reports them.
+// What a thread remembers of the acquisition that it observes (observe/observation.h). Private to it.
+struct hf_observation {
+    uint64_t since_ticks; // it holds the lock
+    uint64_t wait_ticks;
+    uint64_t asleep_ticks; // of these
+    uint32_t sleeps;
+    uint32_t stands_for; // acquisitions
+    uint32_t way;        // enum hf_acquired
+    uint32_t kind;       // enum hf_statistics_kind
+} HF_CACHE_ALIGNED;
+
+// Records come in slabs: the records, then as many counters and observations at fixed distances, so that finding one
+// from the other needs no pointer and the counters alone can be shared with the process that reports them.
 enum { HF_SLAB_RECORDS = 1024 };
 #define HF_SLAB_COUNTERS_OFFSET (HF_SLAB_RECORDS * sizeof(struct hf_thread_record))
 #define HF_SLAB_COUNTERS_BYTES (HF_SLAB_RECORDS * sizeof(struct hf_thread_counters))
-#define HF_SLAB_BYTES (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
+#define HF_SLAB_OBSERVATIONS_OFFSET (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
+#define HF_SLAB_BYTES (HF_SLAB_OBSERVATIONS_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_observation))
 
-// Slabs whose counters can be shared for --stats: 262,144 threads alive at once.
-enum { HF_SHARED_SLABS = 256 };
+// Slabs whose counters can be shared: 32,768 threads alive at once.
+enum { HF_SHARED_SLABS = 32 };
+
+// Of the acquisitions of a thread one in so many is noted. A prime, so that a program which takes its locks in a fixed
+// order is not seen at one place of that order only.
+enum { HF_NOTED_PERIOD = 1021 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,8 +89,20 @@ static inline struct hf_thread_counters *hf_counters(struct hf_thread_record *se
     return (struct hf_thread_counters *)((char *)self + HF_SLAB_COUNTERS_OFFSET);
 }
 
+static inline struct hf_observation *hf_observation_of(struct hf_thread_record *self) {
+    return (struct hf_observation *)((char *)self + HF_SLAB_OBSERVATIONS_OFFSET);
+}
+
 // Adds one to a counter of the calling thread: a plain load and store, since nobody else writes it.
 #define hf_count(self, counter) hf_store_relaxed(&hf_counters(self)->counter, hf_counters(self)->counter + 1)
+
+// Counts an acquisition, and says whether it is one to be noted.
+static inline bool hf_count_acquisition(struct hf_thread_record *self) {
+    struct hf_thread_counters *counters = hf_counters(self);
+    uint64_t number = counters->acquisitions + 1;
+    hf_store_relaxed(&counters->acquisitions, number);
+    return number == counters->next_noted;
+}
 
 uint32_t hf_tid_asked(void) __attribute__((cold));
 
@@ -86,10 +119,11 @@ bool hf_thread_was_always_alone(void);
 // Where hf_self_record lies relative to the thread pointer: the one number that a process registers with the monitor.
 int64_t hf_thread_record_tls_offset(void);
 
-// Puts the counters of the slabs to come into memory that the holder of the returned descriptor can map too:
-// HF_SHARED_SLABS times HF_SLAB_COUNTERS_BYTES of struct hf_thread_counters, zero where unused. The caller closes the
-// descriptor. Returns -1 with errno when there is no memory for it. Requires that no other thread of the process runs.
-int hf_thread_counters_share(void);
+// Puts the counters of the slabs to come into the memory behind the descriptor (not closed here), which others can map:
+// HF_SHARED_SLABS times HF_SLAB_COUNTERS_BYTES of struct hf_thread_counters from `offset` on, zero where unused. From
+// then on acquisitions are noted. False with errno when there is no memory for it. Requires that no other thread of the
+// process runs.
+bool hf_thread_counters_share(int fd, size_t offset);
 
 static inline void hf_critical_enter(struct hf_thread_record *self) {
     hf_store_relaxed(&self->critical.critical_depth, self->critical.critical_depth + 1);

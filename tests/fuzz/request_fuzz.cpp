@@ -14,7 +14,7 @@
 #include "base/descriptor_passing.h"
 #include "hint/registration.h"
 #include "monitor/monitor_server.hpp"
-#include "thread/thread_record.h"
+#include "observe/statistics_memory.h"
 
 namespace {
 
@@ -32,7 +32,7 @@ int memory_of(off_t bytes, unsigned flags) {
 
 // The first byte of the input says what comes along.
 int descriptor_for(std::uint8_t choice) {
-    constexpr off_t expected = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
+    constexpr off_t expected = HF_STATISTICS_BYTES;
     switch (choice % 6) {
     case 0: return memory_of(expected, MFD_ALLOW_SEALING);
     case 1: return memory_of(expected, 0);
@@ -43,8 +43,14 @@ int descriptor_for(std::uint8_t choice) {
     }
 }
 
+union any_reply {
+    hf_reply reply;
+    hf_monitor_status status;
+    hf_observed_processes processes;
+};
+
 // libFuzzer's watch interrupts now and then.
-ssize_t receive(int connection, hf_monitor_status &reply) {
+ssize_t receive(int connection, any_reply &reply) {
     ssize_t received;
     do
         received = recv(connection, &reply, sizeof(reply), 0);
@@ -64,11 +70,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t byte
     int brought = descriptor_for(data[0]);
     if (!hf_send_message(connection, data + 1, bytes - 1, brought))
         wrong("the message can't be sent");
-    hf_monitor_status reply{};
+    any_reply reply{};
     ssize_t received = receive(connection, reply);
-    if (received != sizeof(hf_reply) && received != sizeof(reply))
+    if (received != sizeof(hf_reply) && received != sizeof(hf_monitor_status) &&
+        received != sizeof(hf_observed_processes))
         wrong("no answer, or one of another size");
-    if (reply.reply.version != HF_REGISTRATION_VERSION || reply.reply.status > HF_REPLY_FAILED)
+    if (reply.reply.version != HF_REGISTRATION_VERSION || reply.reply.status > HF_REPLY_ABSENT)
         wrong("an answer of another version");
     if (receive(connection, reply) != 0)
         wrong("the connection is not closed");

@@ -30,9 +30,10 @@ protected:
     hf_reply_status ask_to_register() const { return reply_on(hf_connect(serving.socket_name().c_str(), 5000)); }
 
     static hf_reply_status reply_on(int connection) {
-        hf_request request = {.version = HF_REGISTRATION_VERSION,
-                              .kind = HF_REQUEST_REGISTER,
-                              .tls_offset = hf_thread_record_tls_offset()};
+        hf_request request{};
+        request.version = HF_REGISTRATION_VERSION;
+        request.kind = HF_REQUEST_REGISTER;
+        request.tls_offset = hf_thread_record_tls_offset();
         hf_reply reply{};
         reply.status = ~0u;
         send(connection, &request, sizeof(request), MSG_NOSIGNAL);
@@ -124,21 +125,6 @@ TEST_F(service, DoesNotFollowAProcessThatHasGainedRights) {
         return reply_on(connection) == HF_REPLY_FAILED;
     });
     EXPECT_EQ(watcher->followed_processes(), 0u);
-}
-
-TEST_F(service, CollectsNobodysCounters) {
-    setenv(HF_STATS_VARIABLE, serving.socket_name().c_str(), 1);
-    setenv(HF_SOCKET_VARIABLE, "", 1);
-    crowd users;
-    users.add([] {
-        hf_register();
-        hf_count(hf_self(), acquisitions);
-        return true;
-    });
-    unsetenv(HF_STATS_VARIABLE);
-    unsetenv(HF_SOCKET_VARIABLE);
-    EXPECT_EQ(serving.status().refusals_total, 1u);
-    EXPECT_EQ(serving.counters().acquisitions, 0u);
 }
 
 TEST_F(service, ForkedChildrenAreFollowedToo) {

@@ -102,8 +102,8 @@ TEST(thread_record, AForkedChildHasANewOneOfTheSameDepth) {
 
 TEST(thread_record, SharedCountersAreSeenThroughTheDescriptor) {
     EXPECT_TRUE(in_child([] {
-        int fd = hf_thread_counters_share();
-        if (fd < 0)
+        int fd = memfd_create("counters", MFD_CLOEXEC);
+        if (ftruncate(fd, HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES) != 0 || !hf_thread_counters_share(fd, 0))
             return false;
         auto *seen = static_cast<hf_thread_counters *>(
             mmap(nullptr, HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES, PROT_READ, MAP_SHARED, fd, 0));
@@ -113,7 +113,7 @@ TEST(thread_record, SharedCountersAreSeenThroughTheDescriptor) {
             hf_count(hf_self(), acquisitions);
             hf_count(hf_self(), acquisitions);
         }).join();
-        return seen[0].acquisitions == 1 && seen[1].acquisitions == 2;
+        return seen[0].acquisitions == 1 && seen[1].acquisitions == 2 && seen[1].next_noted == HF_NOTED_PERIOD;
     }));
 }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/process_symbols.hpp"
+
+#include <algorithm>
+#include <cxxabi.h>
+#include <filesystem>
+#include <fmt/core.h>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "cli/elf_file.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+struct mapping {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    std::uint64_t offset = 0;
+    std::string path; // of a file, a name in brackets, or nothing
+};
+
+std::vector<mapping> mappings_of(pid_t process) {
+    std::vector<mapping> all;
+    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream fields(line);
+        mapping each;
+        std::string rights, device, inode;
+        char dash = 0;
+        fields >> std::hex >> each.from >> dash >> each.to >> rights >> each.offset >> device >> inode >> std::ws;
+        std::getline(fields, each.path);
+        all.push_back(each);
+    }
+    return all;
+}
+
+std::string readable(const std::string &name) {
+    int status = 0;
+    std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                      &std::free);
+    return status == 0 ? plain.get() : name;
+}
+
+std::string with_offset(const std::string &name, std::uint64_t offset) {
+    return offset == 0 ? name : fmt::format("{}+{:#x}", name, offset);
+}
+
+// The symbol that the address lies in.
+std::optional<std::string> symbol_at(const elf_symbols &file, std::uint64_t address) {
+    auto next = std::ranges::upper_bound(file.symbols, address, {}, &elf_symbol::address);
+    if (next == file.symbols.begin())
+        return std::nullopt;
+    const elf_symbol &at = *std::prev(next);
+    if (address - at.address >= std::max<std::uint64_t>(at.bytes, 1))
+        return std::nullopt;
+    return with_offset(readable(at.name), address - at.address);
+}
+
+} // namespace
+
+struct process_symbols::tables {
+    pid_t process;
+    std::optional<std::vector<mapping>> mapped; // in ascending order
+    std::map<std::string, std::optional<elf_symbols>> files;
+
+    const std::vector<mapping> &mappings() {
+        if (!mapped)
+            mapped = mappings_of(process);
+        return *mapped;
+    }
+
+    // Through the process's root directory: it may have another one than we.
+    const std::optional<elf_symbols> &symbols_of(const std::string &path) {
+        auto [found, is_new] = files.try_emplace(path);
+        if (is_new)
+            found->second = read_elf_symbols("/proc/" + std::to_string(process) + "/root" + path);
+        return found->second;
+    }
+
+    // A file's zeroed memory (.bss) lies in a nameless mapping behind the file's: so what counts is where the file
+    // begins, and how far it says that it extends.
+    std::optional<std::string> name_in_file(const mapping &begin, std::uint64_t address) {
+        const std::optional<elf_symbols> &file = symbols_of(begin.path);
+        if (!file || address - begin.from >= file->end - file->first)
+            return std::nullopt;
+        std::uint64_t inside = address - begin.from + file->first;
+        if (auto symbol = symbol_at(*file, inside))
+            return symbol;
+        return with_offset(std::filesystem::path(begin.path).filename().string(), address - begin.from);
+    }
+
+    std::string name_of(std::uint64_t address) {
+        const mapping *around = nullptr, *begin = nullptr;
+        for (const mapping &each : mappings()) {
+            if (each.from > address)
+                break;
+            if (each.path.starts_with('/') && each.offset == 0)
+                begin = &each;
+            if (address < each.to)
+                around = &each;
+        }
+        if (!around)
+            return "";
+        if (auto name = begin ? name_in_file(*begin, address) : std::nullopt)
+            return *name;
+        if (around->path.starts_with('/'))
+            return with_offset(std::filesystem::path(around->path).filename().string(),
+                               address - around->from + around->offset);
+        return around->path.empty() ? "[anonymous]" : around->path;
+    }
+};
+
+process_symbols::process_symbols(pid_t process) : tables_(std::make_unique<tables>()) {
+    tables_->process = process;
+}
+
+process_symbols::process_symbols(process_symbols &&) noexcept = default;
+process_symbols &process_symbols::operator=(process_symbols &&) noexcept = default;
+process_symbols::~process_symbols() = default;
+
+std::string process_symbols::name_of(std::uint64_t address) const {
+    return tables_->name_of(address);
+}
+
+} // namespace holdfast::cli

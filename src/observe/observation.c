@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "observe/observation.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+struct hf_noting hf_noting __attribute__((aligned(4096), visibility("hidden")));
+_Static_assert(sizeof(hf_noting) == 4096, "nothing else is wiped");
+// All parts begin where a page does, so that what nothing was noted in takes no memory.
+_Static_assert(HF_STATISTICS_LOCKS_OFFSET % 4096 == 0 && HF_STATISTICS_THREADS_OFFSET % 4096 == 0, "whole pages");
+
+// After so many ticks (a second or two on x86, longer where the counter is slow) an observation gives place to another.
+static const uint64_t observed_for_long_ticks = 1ull << 32;
+
+static void forget_in_child(void) {
+    hf_store_relaxed(&hf_noting.memory, NULL); // for kernels that do not wipe
+}
+
+bool hf_statistics_begin(int fd) {
+    static bool watches_forks;
+    void *memory = mmap(NULL, HF_STATISTICS_THREADS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    const struct hf_statistics_header *header = memory;
+    if (header->version != HF_STATISTICS_VERSION || !hf_thread_counters_share(fd, HF_STATISTICS_THREADS_OFFSET)) {
+        munmap(memory, HF_STATISTICS_THREADS_OFFSET);
+        errno = EPROTO;
+        return false;
+    }
+    madvise(memory, HF_STATISTICS_THREADS_OFFSET, MADV_DONTDUMP);
+    madvise(&hf_noting, sizeof(hf_noting), MADV_WIPEONFORK);
+    if (!watches_forks)
+        watches_forks = pthread_atfork(NULL, NULL, forget_in_child) == 0;
+    hf_store_relaxed(&hf_noting.memory, memory);
+    return true;
+}
+
+static struct hf_statistics_header *header_in(char *memory) {
+    return (struct hf_statistics_header *)memory;
+}
+
+static void add(uint64_t *count, uint64_t more) {
+    if (more)
+        hf_fetch_add_relaxed(count, more);
+}
+
+static void raise_to(uint64_t *longest, uint64_t ticks, uint32_t *whose, uint32_t tid) {
+    uint64_t seen = hf_load_relaxed(longest);
+    while (ticks > seen) {
+        if (__atomic_compare_exchange_n(longest, &seen, ticks, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            if (whose)
+                hf_store_relaxed(whose, tid);
+            return;
+        }
+    }
+}
+
+// The lock's entry, from now on if it had none; NULL when there is no place (N3).
+static struct hf_lock_statistics *entry_of(char *memory, uint64_t lock, enum hf_statistics_kind kind) {
+    uint64_t *names = (uint64_t *)(memory + HF_STATISTICS_NAMES_OFFSET);
+    struct hf_lock_statistics *entries = (struct hf_lock_statistics *)(memory + HF_STATISTICS_LOCKS_OFFSET);
+    uint32_t place = hf_statistics_first_place(lock);
+    for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % HF_STATISTICS_LOCKS) {
+        uint64_t name = hf_load_relaxed(&names[place]);
+        // Who comes second to a free place finds the first one's lock there, which may be the same (N1).
+        if (name == 0 && !hf_cas_relaxed(&names[place], 0, lock))
+            name = hf_load_relaxed(&names[place]);
+        else if (name == 0)
+            name = lock;
+        if (name != lock)
+            continue;
+        if (kind != HF_STATISTICS_UNKNOWN && hf_load_relaxed(&entries[place].kind) != kind)
+            hf_store_relaxed(&entries[place].kind, kind);
+        return &entries[place];
+    }
+    add(&header_in(memory)->not_noted, 1);
+    return NULL;
+}
+
+// Ticks of two CPUs may differ a little.
+static uint64_t ticks_since(uint64_t then) {
+    uint64_t now = hf_ticks();
+    return now > then ? now - then : 0;
+}
+
+static void add_wait(struct hf_lock_statistics *entry, const struct hf_observation *seen) {
+    uint64_t stands_for = seen->stands_for;
+    add(&entry->sleeps, seen->sleeps * stands_for);
+    add(&entry->wait_ticks, seen->wait_ticks * stands_for);
+    add(&entry->asleep_ticks, seen->asleep_ticks * stands_for);
+    add(&entry->wait_histogram[hf_histogram_bucket(seen->wait_ticks)], stands_for);
+    raise_to(&entry->longest_wait_ticks, seen->wait_ticks, NULL, 0);
+}
+
+static void add_way(struct hf_lock_statistics *entry, const struct hf_observation *seen) {
+    if (seen->way == HF_ACQUIRED_FREE) {
+        add(&entry->uncontended, seen->stands_for);
+        return;
+    }
+    if (seen->way == HF_ACQUIRED_ASLEEP)
+        add(&entry->slept, seen->stands_for);
+    add_wait(entry, seen);
+}
+
+static void note_without_hold(const void *lock, const struct hf_observation *seen) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    struct hf_lock_statistics *entry =
+        memory ? entry_of(memory, (uintptr_t)lock, (enum hf_statistics_kind)seen->kind) : NULL;
+    if (entry)
+        add_way(entry, seen);
+}
+
+void hf_note_release(struct hf_thread_record *self) {
+    const void *lock = self->observed;
+    const struct hf_observation *seen = hf_observation_of(self);
+    uint64_t held_ticks = ticks_since(seen->since_ticks);
+    hf_store_relaxed(&self->observed, NULL);
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    struct hf_lock_statistics *entry =
+        memory ? entry_of(memory, (uintptr_t)lock, (enum hf_statistics_kind)seen->kind) : NULL;
+    if (!entry)
+        return;
+    add_way(entry, seen);
+    add(&entry->hold_ticks, held_ticks * seen->stands_for);
+    add(&entry->hold_histogram[hf_histogram_bucket(held_ticks)], seen->stands_for);
+    raise_to(&entry->longest_hold_ticks, held_ticks, &entry->longest_holder, self->tid);
+}
+
+static bool may_observe_another(const struct hf_thread_record *self, const void *lock) {
+    return !self->observed || self->observed == lock ||
+           ticks_since(hf_observation_of((struct hf_thread_record *)self)->since_ticks) > observed_for_long_ticks;
+}
+
+// The caller has the lock.
+static void observe(const void *lock, struct hf_thread_record *self, const struct hf_observation *seen) {
+    if (seen->kind != HF_STATISTICS_MUTEX || !may_observe_another(self, lock)) {
+        note_without_hold(lock, seen);
+        return;
+    }
+    if (self->observed)
+        note_without_hold(self->observed, hf_observation_of(self));
+    *hf_observation_of(self) = *seen;
+    hf_observation_of(self)->since_ticks = hf_ticks();
+    hf_store_relaxed(&self->observed, lock); // last: the monitor may look at any time
+}
+
+void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind) {
+    struct hf_thread_counters *counters = hf_counters(self);
+    hf_store_relaxed(&counters->next_noted, counters->acquisitions + HF_NOTED_PERIOD);
+    observe(lock, self, &(struct hf_observation){.stands_for = HF_NOTED_PERIOD, .way = HF_ACQUIRED_FREE, .kind = kind});
+}
+
+// How many contended acquisitions a thread keeps to itself, as long as they are of one lock.
+enum { HF_PENDING_MAX = 64 };
+
+static void count_contended(char *memory, uint64_t lock, struct hf_thread_counters *counters,
+                            enum hf_statistics_kind kind) {
+    uint64_t pending = counters->pending + 1;
+    if (counters->pending_lock == lock && pending < HF_PENDING_MAX) {
+        hf_store_relaxed(&counters->pending, pending);
+        return;
+    }
+    uint64_t before = counters->pending_lock;
+    hf_store_relaxed(&counters->pending, before == lock ? 0 : 1);
+    hf_store_relaxed(&counters->pending_lock, lock);
+    // The new lock has a place from its first time on: a reader looks for what is pending by the places.
+    struct hf_lock_statistics *entry = entry_of(memory, lock, kind);
+    if (before != lock)
+        entry = --pending ? entry_of(memory, before, HF_STATISTICS_UNKNOWN) : NULL;
+    if (entry)
+        add(&entry->contended, pending);
+}
+
+static void note_giving_up(char *memory, uint64_t lock, enum hf_statistics_kind kind) {
+    struct hf_lock_statistics *entry = entry_of(memory, lock, kind);
+    if (entry)
+        add(&entry->gave_up, 1);
+}
+
+void hf_note_wait(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
+                  const struct hf_wait *wait, bool acquired) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    if (!memory || !self->tid) // a record that threads share observes nothing
+        return;
+    if (!acquired) {
+        note_giving_up(memory, (uintptr_t)lock, kind);
+        return;
+    }
+    count_contended(memory, (uintptr_t)lock, hf_counters(self), kind);
+    if (!wait->began_ticks)
+        return;
+    struct hf_observation seen = {.wait_ticks = ticks_since(wait->began_ticks),
+                                  .asleep_ticks = wait->asleep_ticks,
+                                  .sleeps = wait->sleeps,
+                                  .stands_for = HF_CONTENDED_PERIOD,
+                                  .way = wait->sleeps ? HF_ACQUIRED_ASLEEP : HF_ACQUIRED_SPINNING,
+                                  .kind = kind};
+    observe(lock, self, &seen);
+}
+
+void hf_note_creation(const void *lock, enum hf_statistics_kind kind, const void *site) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    struct hf_lock_statistics *entry = memory ? entry_of(memory, (uintptr_t)lock, kind) : NULL;
+    if (entry)
+        hf_store_relaxed(&entry->creation_site, (uintptr_t)site);
+}

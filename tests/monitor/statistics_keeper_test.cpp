@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Who gets memory for statistics, and who may read whose. Needs no monitor in the kernel.
+//
+// Shown able to fail: may_read true for all (OthersAreRefused, ProcessesWithMoreRights…), or not asked in open_for (the
+// same); may_read without is_still_itself (ProcessesWithMoreRights…); without fchmod (CanOnlyBeRead); without either
+// fold in make_for (KeepsOneProgramsMemory…); without leaves_enough (LeavesDescriptors…); without F_SEAL_SHRINK
+// (ItsProcessCannotShrinkIt); counters mapped from another offset (IsReadWhileItsProcessRuns…).
+#include <algorithm>
+#include <fcntl.h>
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/descriptor_passing.h"
+#include "hint/registration.h"
+#include "holdfast/flexguard.h"
+#include "monitor/monitor_server.hpp"
+#include "monitor/statistics_keeper.hpp"
+#include "monitor/statistics_reader.hpp"
+#include "thread/thread_record.h"
+
+extern "C" bool hf_registers_at_start;
+bool hf_registers_at_start = false;
+
+namespace holdfast {
+namespace {
+
+constexpr uid_t nobody = 65534;
+constexpr int uses = 3 * HF_NOTED_PERIOD;
+
+hf_flexguard_t lock = HF_FLEXGUARD_INIT;
+
+bool become(uid_t user) {
+    return setuid(user) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+// A child that runs the body, says that it has and whether it went well, and stays until it is killed here.
+class child {
+public:
+    explicit child(const std::function<bool()> &body) {
+        int ready[2];
+        EXPECT_EQ(pipe(ready), 0);
+        pid_ = fork();
+        if (pid_ == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            char well = body();
+            if (write(ready[1], &well, 1) != 1)
+                _exit(1);
+            for (;;)
+                pause();
+        }
+        close(ready[1]);
+        char well = 0;
+        EXPECT_EQ(read(ready[0], &well, 1), 1);
+        EXPECT_TRUE(well);
+        close(ready[0]);
+    }
+    ~child() {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+    child(const child &) = delete;
+    child &operator=(const child &) = delete;
+    pid_t pid() const { return pid_; }
+
+private:
+    pid_t pid_;
+};
+
+bool in_child(const std::function<bool()> &body) {
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(body() ? 0 : 1);
+    int status = -1;
+    return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+peer this_process() {
+    peer self;
+    self.uid = getuid();
+    self.pid = getpid();
+    self.process = descriptor(static_cast<int>(syscall(SYS_pidfd_open, self.pid, 0)));
+    return self;
+}
+
+class statistics : public testing::Test {
+protected:
+    monitor_server serving{nullptr, listening_socket(), everybody_up_to(8)};
+
+    const std::string &socket() const { return serving.socket_name(); }
+
+    // As a program does that starts, and takes a lock.
+    bool registers_and_locks() const {
+        setenv(HF_SOCKET_VARIABLE, socket().c_str(), 1);
+        hf_register();
+        for (int i = 0; i < uses; i++) {
+            hf_flexguard_lock(&lock);
+            hf_flexguard_unlock(&lock);
+        }
+        return true;
+    }
+
+    int asked_for(hf_request_kind kind, pid_t process, std::uint32_t program) const {
+        descriptor connection(hf_connect(socket().c_str(), 5000));
+        hf_request request{};
+        request.version = HF_REGISTRATION_VERSION;
+        request.kind = kind;
+        request.process = static_cast<std::uint32_t>(process);
+        request.program = program;
+        hf_reply reply{};
+        int brought = -1;
+        EXPECT_TRUE(hf_send_message(connection.get(), &request, sizeof(request), -1));
+        EXPECT_TRUE(hf_receive_message(connection.get(), &reply, sizeof(reply), &brought));
+        return brought;
+    }
+
+    std::size_t memories_of(pid_t process) const {
+        auto opened = open_statistics(socket(), process);
+        return opened.value ? opened.value->size() : 0;
+    }
+
+    bool sees(pid_t process) const {
+        auto seen = observed_processes(socket());
+        return seen.value && std::ranges::count(*seen.value, process) == 1 && memories_of(process) == 1;
+    }
+    bool is_refused(pid_t process) const {
+        auto seen = observed_processes(socket());
+        return seen.value && std::ranges::count(*seen.value, process) == 0 &&
+               !open_statistics(socket(), process).why_not.empty();
+    }
+};
+
+TEST_F(statistics, IsReadWhileItsProcessRunsAndLater) {
+    std::optional<std::vector<statistics_reader>> readers;
+    auto holder = std::make_unique<child>([&] {
+        registers_and_locks();
+        return true;
+    });
+    EXPECT_TRUE(sees(holder->pid()));
+    readers = std::move(open_statistics(socket(), holder->pid()).value);
+    ASSERT_TRUE(readers && readers->size() == 1);
+    pid_t pid = holder->pid();
+    holder.reset();
+    process_snapshot seen = readers->front().read();
+    EXPECT_EQ(seen.process, pid);
+    EXPECT_EQ(seen.threads.acquisitions, static_cast<std::uint64_t>(uses));
+    ASSERT_EQ(seen.locks.size(), 1u);
+    EXPECT_EQ(seen.locks[0].address, reinterpret_cast<std::uintptr_t>(&lock));
+    EXPECT_EQ(seen.locks[0].uncontended, static_cast<std::uint64_t>(uses));
+    EXPECT_TRUE(is_refused(pid)) << "it has ended";
+    EXPECT_EQ(serving.counters().acquisitions, static_cast<std::uint64_t>(uses));
+}
+
+TEST_F(statistics, NeedsNoDescriptorInTheProcess) {
+    child holder([&] {
+        int lowest = dup(0);
+        close(lowest);
+        registers_and_locks();
+        int after = dup(0);
+        close(after);
+        return after == lowest && hf_counters(hf_self())->next_noted != 0;
+    });
+    EXPECT_TRUE(sees(holder.pid()));
+}
+
+TEST_F(statistics, OthersAreRefused) {
+    if (getuid() != 0)
+        GTEST_SKIP() << "needs root to become several users";
+    child roots([&] { return registers_and_locks(); });
+    child nobodys([&] { return become(nobody) && registers_and_locks(); });
+    EXPECT_TRUE(sees(roots.pid()) && sees(nobodys.pid())) << "root reads all";
+    EXPECT_TRUE(in_child([&] { return become(nobody) && sees(nobodys.pid()) && is_refused(roots.pid()); }));
+    EXPECT_TRUE(in_child([&] { return become(nobody - 1) && is_refused(nobodys.pid()) && is_refused(roots.pid()); }));
+}
+
+TEST_F(statistics, ProcessesWithMoreRightsThanTheirUserAreRootsAlone) {
+    if (getuid() != 0)
+        GTEST_SKIP() << "needs root to become several users";
+    child holder([&] { return become(nobody) && registers_and_locks() && prctl(PR_SET_DUMPABLE, 0) == 0; });
+    EXPECT_TRUE(sees(holder.pid()));
+    EXPECT_TRUE(in_child([&] { return become(nobody) && is_refused(holder.pid()); }));
+}
+
+TEST_F(statistics, CanOnlyBeRead) {
+    child holder([&] { return registers_and_locks(); });
+    descriptor memory(asked_for(HF_REQUEST_STATISTICS, holder.pid(), 0));
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(mmap(nullptr, HF_STATISTICS_BYTES, PROT_WRITE, MAP_SHARED, memory.get(), 0), MAP_FAILED);
+    EXPECT_LT(write(memory.get(), "x", 1), 0);
+    EXPECT_NE(ftruncate(memory.get(), 0), 0);
+    if (getuid() == 0) {
+        EXPECT_TRUE(in_child([&] {
+            std::string path = "/proc/self/fd/" + std::to_string(memory.get());
+            return become(nobody) && open(path.c_str(), O_RDWR | O_CLOEXEC) < 0;
+        }));
+    }
+}
+
+TEST_F(statistics, ItsProcessCannotShrinkIt) {
+    descriptor memory(asked_for(HF_REQUEST_OWN_STATISTICS, 0, 1));
+    ASSERT_TRUE(memory);
+    EXPECT_NE(ftruncate(memory.get(), 0), 0);
+    EXPECT_NE(ftruncate(memory.get(), HF_STATISTICS_BYTES * 2), 0);
+}
+
+TEST_F(statistics, KeepsOneProgramsMemoryAndOfThatOnlySome) {
+    for (std::uint32_t program = 1; program <= 6; program++)
+        close(asked_for(HF_REQUEST_OWN_STATISTICS, 0, program));
+    EXPECT_EQ(memories_of(getpid()), 1u);
+    for (int copy = 0; copy < 6; copy++)
+        close(asked_for(HF_REQUEST_OWN_STATISTICS, 0, 7));
+    EXPECT_EQ(memories_of(getpid()), 4u);
+    EXPECT_TRUE(sees(getpid()) || memories_of(getpid()) > 1);
+}
+
+TEST_F(statistics, AUserGetsOnlySoMany) {
+    if (getuid() != 0)
+        GTEST_SKIP() << "needs root to become another user";
+    EXPECT_TRUE(in_child([&] {
+        if (!become(nobody))
+            return false;
+        for (int i = 0; i < 8; i++)
+            if (!in_child([&] {
+                    int memory = asked_for(HF_REQUEST_OWN_STATISTICS, 0, 1);
+                    bool got = memory >= 0;
+                    close(memory);
+                    return got;
+                }))
+                return false;
+        std::vector<std::unique_ptr<child>> many;
+        for (int i = 0; i < 8; i++)
+            many.push_back(std::make_unique<child>([&] { return asked_for(HF_REQUEST_OWN_STATISTICS, 0, 1) >= 0; }));
+        child refused([&] { return asked_for(HF_REQUEST_OWN_STATISTICS, 0, 1) < 0; });
+        return !testing::Test::HasFailure();
+    }));
+}
+
+TEST_F(statistics, LeavesDescriptorsForRegistrations) {
+    EXPECT_TRUE(in_child([] {
+        rlimit few{.rlim_cur = 40, .rlim_max = 40};
+        if (setrlimit(RLIMIT_NOFILE, &few) != 0)
+            return false;
+        std::vector<descriptor> taken;
+        while (taken.empty() || taken.back().get() < 30)
+            taken.emplace_back(dup(0));
+        statistics_keeper keeper;
+        descriptor left(dup(0));
+        return keeper.make_for(this_process(), 1) < 0 && left;
+    }));
+}
+
+} // namespace
+} // namespace holdfast

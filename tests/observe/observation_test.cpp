@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What is noted of locks, as a reader sees it. Without a monitor: who finds a lock held goes to sleep.
+//
+// Shown able to fail: with next_noted left as it is in hf_note_free (OneInAPeriod…, LocksTakenInTurn…); with a period
+// of 1024 (LocksTakenInTurn…); with nothing added to what is pending (AllThatSpun…, WhatIsPending…); with a store for
+// the compare-and-swap in entry_of (ThreadsThatRace…); without counting what finds no place (AFullTable…); without
+// MADV_WIPEONFORK (AForkedChild…); with hf_is_observed true for any lock (LockCoupling…); with the same lock kept
+// observed (ALockWhoseRelease…); without the note before ETIMEDOUT in hf_flexguard_wait (AWaitThatGaveUp…); without
+// hf_note_wait in hf_spin_wait (Spinlocks…); with a plain store to `slept` (AWaitThatIsTimed…).
+#include <algorithm>
+#include <atomic>
+#include <fcntl.h>
+#include <functional>
+#include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "holdfast/flexguard.h"
+#include "lock/spin_word.h"
+#include "monitor/statistics_reader.hpp"
+#include "observe/observation.h"
+
+namespace holdfast {
+namespace {
+
+int new_memory() {
+    hf_statistics_header header{};
+    header.version = HF_STATISTICS_VERSION;
+    int fd = memfd_create("statistics", MFD_CLOEXEC);
+    EXPECT_EQ(ftruncate(fd, HF_STATISTICS_BYTES), 0);
+    EXPECT_EQ(pwrite(fd, &header, sizeof(header), 0), static_cast<ssize_t>(sizeof(header)));
+    return fd;
+}
+
+// Noting begins once in a process, and before it has threads.
+const statistics_reader &own_statistics() {
+    static statistics_reader reader = [] {
+        int fd = new_memory();
+        EXPECT_TRUE(hf_statistics_begin(fd));
+        auto own = statistics_reader::of(fd);
+        close(fd);
+        return std::move(*own);
+    }();
+    return reader;
+}
+
+// At an address that no other test uses: entries are by address.
+hf_flexguard_t &new_lock() {
+    static hf_flexguard_t locks[64];
+    static std::size_t used = 0;
+    return locks[used++ % std::size(locks)];
+}
+
+lock_snapshot noted_of(const void *lock, const statistics_reader &reader = own_statistics()) {
+    for (const lock_snapshot &each : reader.read().locks)
+        if (each.address == reinterpret_cast<std::uintptr_t>(lock))
+            return each;
+    return {};
+}
+
+std::uint64_t total(const duration_counts &counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+void in_a_thread(const std::function<void()> &body) {
+    std::thread(body).join();
+}
+
+// Exits with what the body says; a gtest failure in a child would not be seen.
+bool in_child(pid_t pid, const std::function<bool()> &body) {
+    if (pid == 0)
+        _exit(body() ? 0 : 1);
+    int status = -1;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void use(hf_flexguard_t &lock, int times) {
+    for (int i = 0; i < times; i++) {
+        hf_flexguard_lock(&lock);
+        hf_flexguard_unlock(&lock);
+    }
+}
+
+class observation : public testing::Test {
+protected:
+    void SetUp() override { own_statistics(); }
+};
+
+TEST_F(observation, OneInAPeriodStandsForAll) {
+    hf_flexguard_t &lock = new_lock();
+    in_a_thread([&] { use(lock, 10 * HF_NOTED_PERIOD + 500); });
+    lock_snapshot seen = noted_of(&lock);
+    EXPECT_EQ(seen.kind, HF_STATISTICS_MUTEX);
+    EXPECT_EQ(seen.uncontended, 10u * HF_NOTED_PERIOD);
+    EXPECT_EQ(total(seen.holds), 10u * HF_NOTED_PERIOD);
+    EXPECT_EQ(seen.contended, 0u);
+    EXPECT_GE(seen.longest_hold_ns * 10.0 * static_cast<double>(HF_NOTED_PERIOD), seen.held_ns);
+    EXPECT_NE(seen.longest_holder, 0u);
+}
+
+TEST_F(observation, LocksTakenInTurnAreSeenAlike) {
+    hf_flexguard_t *lock[2] = {&new_lock(), &new_lock()};
+    constexpr int rounds = 20 * HF_NOTED_PERIOD;
+    in_a_thread([&] {
+        for (int i = 0; i < rounds; i++) {
+            use(*lock[0], 1);
+            use(*lock[1], 1);
+        }
+    });
+    for (auto *each : lock)
+        EXPECT_EQ(noted_of(each).uncontended, static_cast<std::uint64_t>(rounds));
+}
+
+TEST_F(observation, ThreadsCountersAreExact) {
+    thread_sums before = own_statistics().read_threads();
+    hf_flexguard_t &lock = new_lock();
+    for (int i = 0; i < 3; i++)
+        in_a_thread([&] { use(lock, 777); });
+    EXPECT_EQ(own_statistics().read_threads().acquisitions - before.acquisitions, 3u * 777);
+}
+
+TEST_F(observation, AllThatSleptAreCounted) {
+    constexpr std::uint64_t sleepers = 6;
+    hf_flexguard_t &lock = new_lock();
+    std::uint64_t blocked_before = own_statistics().read_threads().blocked;
+    std::vector<std::thread> threads;
+    hf_flexguard_lock(&lock);
+    for (std::uint64_t i = 0; i < sleepers; i++)
+        threads.emplace_back([&] { use(lock, 1); });
+    while (own_statistics().read_threads().blocked < blocked_before + sleepers)
+        usleep(1000);
+    hf_flexguard_unlock(&lock);
+    for (auto &thread : threads)
+        thread.join();
+    EXPECT_EQ(noted_of(&lock).contended, sleepers);
+}
+
+// The thread's next wait is one that is timed.
+void wait_is_next_timed() {
+    hf_thread_counters *counters = hf_counters(hf_self());
+    while ((counters->contended + hf_self()->tid) % HF_CONTENDED_PERIOD != 0)
+        hf_count(hf_self(), contended);
+}
+
+TEST_F(observation, AWaitThatIsTimedStandsForOthers) {
+    hf_flexguard_t &lock = new_lock();
+    std::uint64_t blocked_before = own_statistics().read_threads().blocked;
+    hf_flexguard_lock(&lock);
+    std::thread sleeper([&] {
+        wait_is_next_timed();
+        use(lock, 1);
+    });
+    while (own_statistics().read_threads().blocked == blocked_before)
+        usleep(1000);
+    hf_flexguard_unlock(&lock);
+    sleeper.join();
+    lock_snapshot seen = noted_of(&lock);
+    EXPECT_EQ(seen.contended, 1u);
+    EXPECT_EQ(seen.slept, std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_GE(seen.sleeps, std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_EQ(total(seen.waits), std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_EQ(total(seen.holds), std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_GE(seen.waited_ns, seen.asleep_ns);
+    EXPECT_GT(seen.asleep_ns, 0);
+    EXPECT_GT(seen.longest_wait_ns, 0);
+}
+
+// As a lock that was got by spinning calls it.
+void spin_and_release(const void *lock) {
+    hf_wait wait = hf_wait_begin(hf_self());
+    hf_count(hf_self(), contended);
+    hf_note_wait(lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
+    if (hf_is_observed(hf_self(), lock))
+        hf_note_release(hf_self());
+}
+
+TEST_F(observation, AllThatSpunAreCountedAndSomeTimed) {
+    hf_flexguard_t &first = new_lock(), &second = new_lock();
+    in_a_thread([&] {
+        wait_is_next_timed();
+        for (int i = 0; i < 1000; i++)
+            spin_and_release(&first);
+        spin_and_release(&second);
+    });
+    lock_snapshot seen = noted_of(&first);
+    EXPECT_EQ(seen.contended, 1000u);
+    EXPECT_EQ(seen.slept, 0u);
+    EXPECT_EQ(total(seen.waits), (1u + 999 / HF_CONTENDED_PERIOD) * HF_CONTENDED_PERIOD);
+    EXPECT_EQ(noted_of(&second).contended, 1u);
+}
+
+TEST_F(observation, WhatIsPendingIsCountedToo) {
+    hf_flexguard_t &lock = new_lock();
+    std::atomic<bool> spun = false, seen = false;
+    std::thread thread([&] {
+        for (int i = 0; i < 10; i++)
+            spin_and_release(&lock);
+        spun = true;
+        while (!seen)
+            usleep(1000);
+    });
+    while (!spun)
+        usleep(1000);
+    EXPECT_EQ(noted_of(&lock).contended, 10u);
+    seen = true;
+    thread.join();
+}
+
+TEST_F(observation, LockCouplingNotesTheLockThatIsObserved) {
+    hf_flexguard_t &outer = new_lock(), &inner = new_lock();
+    in_a_thread([&] {
+        hf_thread_record *self = hf_self();
+        use(inner, HF_NOTED_PERIOD - 1);
+        hf_flexguard_lock(&outer);
+        EXPECT_TRUE(hf_is_observed(self, &outer.word));
+        use(inner, 1);
+        EXPECT_TRUE(hf_is_observed(self, &outer.word));
+        hf_flexguard_lock(&inner);
+        EXPECT_TRUE(hf_is_observed(self, &outer.word));
+        hf_flexguard_unlock(&outer);
+        EXPECT_EQ(self->observed, nullptr);
+        hf_flexguard_unlock(&inner);
+    });
+    EXPECT_EQ(total(noted_of(&outer).holds), static_cast<std::uint64_t>(HF_NOTED_PERIOD));
+    EXPECT_EQ(noted_of(&inner).uncontended, 0u);
+}
+
+TEST_F(observation, ALockWhoseReleaseWasNotSeenGivesPlaceToItself) {
+    hf_flexguard_t &lock = new_lock();
+    in_a_thread([&] {
+        wait_is_next_timed();
+        hf_wait wait = hf_wait_begin(hf_self());
+        wait.sleeps = 1;
+        std::uint64_t since = 0;
+        for (int i = 0; i < 3; i++) {
+            hf_note_wait(&lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
+            EXPECT_TRUE(hf_is_observed(hf_self(), &lock));
+            EXPECT_NE(std::exchange(since, hf_observation_of(hf_self())->since_ticks), since);
+        }
+        hf_note_release(hf_self());
+    });
+    EXPECT_EQ(noted_of(&lock).contended, 3u);
+    EXPECT_EQ(noted_of(&lock).slept, 3u * HF_CONTENDED_PERIOD);
+    EXPECT_EQ(total(noted_of(&lock).holds), std::uint64_t{HF_CONTENDED_PERIOD});
+}
+
+TEST_F(observation, AWaitThatGaveUpIsNoAcquisition) {
+    hf_flexguard_t &lock = new_lock();
+    hf_flexguard_lock(&lock);
+    in_a_thread([&] {
+        timespec past = {};
+        EXPECT_EQ(hf_flexguard_clocklock(&lock, CLOCK_MONOTONIC, &past), ETIMEDOUT);
+    });
+    hf_flexguard_unlock(&lock);
+    lock_snapshot seen = noted_of(&lock);
+    EXPECT_EQ(seen.gave_up, 1u);
+    EXPECT_EQ(seen.contended, 0u);
+}
+
+TEST_F(observation, SpinlocksNoteTheirWaits) {
+    static int word;
+    word = HF_SPIN_HELD;
+    std::uint64_t before = own_statistics().read_threads().contended;
+    std::thread waiter([&] {
+        hf_spin_acquire(&word, hf_self());
+        hf_spin_release(&word, hf_self());
+    });
+    while (own_statistics().read_threads().contended == before)
+        usleep(1000);
+    hf_store_release(&word, HF_SPIN_FREE);
+    waiter.join();
+    EXPECT_EQ(noted_of(&word).kind, HF_STATISTICS_SPINLOCK);
+    EXPECT_EQ(noted_of(&word).contended, 1u);
+}
+
+// Each with a lock of its own, for which the search begins at the same place: they want the same place at once.
+TEST_F(observation, ThreadsThatRaceForPlacesCountEverything) {
+    constexpr std::size_t racers = 3, rounds = 60, times = 5;
+    static char arena[1 << 16];
+    std::map<std::uint32_t, std::vector<const char *>> at_place;
+    for (const char &each : arena)
+        at_place[hf_statistics_first_place(reinterpret_cast<std::uintptr_t>(&each))].push_back(&each);
+    std::vector<std::vector<const char *>> locks;
+    for (auto &[place, some] : at_place)
+        if (some.size() >= racers && place % 16 == 0 && locks.size() < rounds) // apart, for there are few probes
+            locks.push_back(some);
+    ASSERT_EQ(locks.size(), rounds);
+    std::atomic<std::size_t> arrived = 0;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < racers; i++)
+        threads.emplace_back([&, i] {
+            hf_wait wait = hf_wait_begin(hf_self());
+            for (std::size_t round = 0; round < rounds; round++) {
+                for (arrived++; arrived < (round + 1) * racers;)
+                    std::this_thread::yield();
+                for (std::size_t time = 0; time < times; time++)
+                    hf_note_wait(locks[round][i], hf_self(), HF_STATISTICS_MUTEX, &wait, false);
+            }
+        });
+    for (auto &thread : threads)
+        thread.join();
+    process_snapshot all = own_statistics().read();
+    std::map<std::uint64_t, std::uint64_t> noted;
+    for (const lock_snapshot &each : all.locks)
+        noted[each.address] += each.gave_up;
+    for (auto &round : locks)
+        for (std::size_t i = 0; i < racers; i++)
+            EXPECT_EQ(noted[reinterpret_cast<std::uintptr_t>(round[i])], times);
+    EXPECT_EQ(noted.size(), all.locks.size()) << "no lock has two entries";
+}
+
+TEST_F(observation, AFullTableSaysWhatItCouldNotNote) {
+    EXPECT_TRUE(in_child(fork(), [] {
+        int fd = new_memory();
+        if (hf_statistics_are_on() || !hf_statistics_begin(fd))
+            return false;
+        constexpr std::size_t locks = 3 * HF_STATISTICS_LOCKS;
+        auto lock = std::make_unique<char[]>(locks);
+        hf_wait wait = hf_wait_begin(hf_self());
+        for (std::size_t i = 0; i < locks; i++)
+            hf_note_wait(&lock[i], hf_self(), HF_STATISTICS_MUTEX, &wait, false);
+        process_snapshot all = statistics_reader::of(fd)->read();
+        return all.locks.size() <= HF_STATISTICS_LOCKS && all.locks.size() > HF_STATISTICS_LOCKS / 2 &&
+               all.locks.size() + all.not_noted == locks;
+    }));
+}
+
+// `_Fork` runs no handlers: what makes the child forget is the kernel.
+TEST_F(observation, AForkedChildNotesNothingOfItsParents) {
+    hf_flexguard_t &lock = new_lock();
+    auto body = [&] {
+        use(lock, 5 * HF_NOTED_PERIOD);
+        hf_wait wait = {.began_ticks = 1, .asleep_since = 0, .asleep_ticks = 0, .sleeps = 1};
+        hf_note_wait(&lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
+        return !hf_statistics_are_on() && !hf_self()->observed;
+    };
+    hf_self();
+    thread_sums before = own_statistics().read_threads();
+    EXPECT_TRUE(in_child(fork(), body));
+    EXPECT_EQ(own_statistics().read_threads().acquisitions, before.acquisitions);
+    EXPECT_TRUE(in_child(_Fork(), body));
+    EXPECT_EQ(noted_of(&lock).address, 0u);
+}
+
+TEST(statistics_memory, BucketsAreInOrderAndAQuarterWide) {
+    for (std::uint32_t i = 0; i < HF_HISTOGRAM_BUCKETS; i++) {
+        std::uint64_t from = hf_histogram_from_ticks(i);
+        EXPECT_EQ(hf_histogram_bucket(from), i);
+        EXPECT_TRUE(i == 0 || hf_histogram_bucket(from - 1) == i - 1);
+        EXPECT_TRUE(i < 4 || hf_histogram_from_ticks(i + 1) - from <= from / 4);
+    }
+    EXPECT_EQ(hf_histogram_bucket(UINT64_MAX), HF_HISTOGRAM_BUCKETS - 1u);
+}
+
+TEST(statistics_memory, OfAnotherVersionOrSizeIsNotRead) {
+    int fd = new_memory();
+    EXPECT_TRUE(statistics_reader::of(fd));
+    std::uint32_t other = HF_STATISTICS_VERSION + 1;
+    EXPECT_EQ(pwrite(fd, &other, sizeof(other), 0), static_cast<ssize_t>(sizeof(other)));
+    EXPECT_FALSE(statistics_reader::of(fd));
+    EXPECT_TRUE(in_child(fork(), [fd] { return !hf_statistics_begin(fd) && !hf_statistics_are_on(); }));
+    EXPECT_EQ(ftruncate(fd, 4096), 0);
+    EXPECT_FALSE(statistics_reader::of(fd));
+    close(fd);
+}
+
+} // namespace
+} // namespace holdfast
