@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
                "  holdfast compare --locks glibc,flexguard --metric 'ops/s: ([0-9.]+)' -- ./benchmark\n"
                "  holdfast bench shared-memory --threads 1,4,16,64 --json cells.json --plot cells.svg\n"
                "  sudo holdfast monitor\n"
+               "  sudo holdfast top\n"
                "  holdfast doctor");
 
     action chosen;
@@ -41,6 +42,7 @@ int main(int argc, char **argv) {
     add_bench(app, chosen);
     add_doctor(app, chosen);
     add_monitor(app, chosen);
+    add_top(app, chosen);
 
     try {
         app.parse(argc, argv);

@@ -24,13 +24,17 @@ typedef __u64 uint64_t;
 typedef __s64 int64_t;
 
 // From the kernel's user-space interface, <linux/bpf.h>.
-enum bpf_map_type { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_TASK_STORAGE = 29 };
+enum bpf_map_type { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_TASK_STORAGE = 29 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 enum { BPF_NOEXIST = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 struct bpf_timer {
     __u64 opaque[2];
 } __attribute__((aligned(8)));
+struct bpf_pidns_info {
+    __u32 pid;
+    __u32 tgid;
+};
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -55,6 +59,14 @@ struct thread_struct {
     unsigned long fsbase; // x86
 };
 
+// x86: what a system call was called with.
+struct pt_regs {
+    unsigned long dx;
+    unsigned long si;
+    unsigned long di;
+    unsigned long orig_ax;
+};
+
 struct bpf_local_storage;
 
 struct cpumask {
@@ -63,6 +75,7 @@ struct cpumask {
 
 struct task_struct {
     unsigned int flags;
+    __u64 start_boottime;
     struct task_struct *group_leader;
     struct bpf_local_storage *bpf_storage;
     struct sched_entity se;

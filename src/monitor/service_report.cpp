@@ -63,8 +63,8 @@ const char *name_of(service_report::state is) {
     return "unknown";
 }
 
-service_report ask_service(const std::string &socket_name) {
-    descriptor connection(hf_connect(socket_name.c_str(), HF_REGISTRATION_PATIENCE_MS));
+service_report ask_service(const std::string &socket_name, int patience_ms) {
+    descriptor connection(hf_connect(socket_name.c_str(), patience_ms));
     if (!connection)
         return why_not_connected(socket_name, errno);
     hf_request request{};

@@ -26,8 +26,8 @@ struct service_report {
 
 const char *name_of(service_report::state is);
 
-// Asks it. Takes as long as hf_register may take at worst.
-service_report ask_service(const std::string &socket_name);
+// Asks it. Connecting, sending and receiving each give up after the patience.
+service_report ask_service(const std::string &socket_name, int patience_ms = HF_REGISTRATION_PATIENCE_MS);
 
 // The socket that programs started from here would use.
 std::string service_socket();

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/top/change.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace holdfast::cli::top {
+namespace {
+
+// One of these that is less than before belongs to something new. The others are summed up from several counters, and a
+// look may find one of them ahead of another.
+constexpr auto steady_sums = {&counts::acquisitions, &counts::contended, &counts::waits, &counts::other_sleeps};
+constexpr auto other_sums = {&counts::waited_ns, &counts::blocked_ns, &counts::held_ns, &counts::preemptions,
+                             &counts::preempted_ns};
+
+counts since(const counts &before, const counts &now) {
+    if (std::ranges::any_of(steady_sums, [&](auto sum) { return now.*sum < before.*sum; }))
+        return now;
+    counts difference = now; // what is no sum stays: the longest ones
+    for (auto sum : steady_sums)
+        difference.*sum -= before.*sum;
+    for (auto sum : other_sums)
+        difference.*sum -= std::min(before.*sum, now.*sum);
+    difference.waiting = since(before.waiting, now.waiting);
+    difference.holding = since(before.holding, now.holding);
+    return difference;
+}
+
+std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? std::nullopt : std::optional(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+double per_second(std::uint64_t count, double seconds) {
+    return static_cast<double>(count) / seconds;
+}
+
+rates rates_of(const counts &what, source from, double seconds) {
+    rates found;
+    found.waits_per_s = per_second(what.waits, seconds);
+    found.waiters = per_second(what.waited_ns, seconds) / 1e9;
+    found.mean_wait_ns = share(what.waited_ns, what.waits);
+    found.waiting = what.waiting;
+    found.holding = what.holding;
+    if (from == source::futexes) {
+        found.other_sleeps_per_s = per_second(what.other_sleeps, seconds);
+        return found;
+    }
+    found.acquisitions_per_s = per_second(what.acquisitions, seconds);
+    found.contended_share = share(what.contended, what.acquisitions);
+    found.spun_share = share(what.waited_ns - std::min(what.blocked_ns, what.waited_ns), what.waited_ns);
+    found.preemptions_per_s = per_second(what.preemptions, seconds);
+    found.holders = per_second(what.held_ns, seconds) / 1e9;
+    return found;
+}
+
+using lock_key = std::pair<source, std::uint64_t>;
+
+std::map<lock_key, const lock_sample *> locks_of(const process_sample *process) {
+    std::map<lock_key, const lock_sample *> found;
+    if (process) {
+        for (const lock_sample &each : process->each_lock)
+            found.emplace(lock_key(each.from, each.address), &each);
+    }
+    return found;
+}
+
+std::vector<lock_change> locks_between(const process_sample *before, const process_sample &now, double seconds) {
+    auto known = locks_of(before);
+    std::vector<lock_change> found;
+    for (const lock_sample &each : now.each_lock) {
+        auto old = known.find(lock_key(each.from, each.address));
+        counts more = since(old == known.end() ? counts() : old->second->so_far, each.so_far);
+        found.push_back({.address = each.address,
+                         .name = each.name,
+                         .from = each.from,
+                         .kind = each.kind,
+                         .now = rates_of(more, each.from, seconds),
+                         .so_far = each.so_far});
+    }
+    return found;
+}
+
+process_change process_between(const process_sample *before, const process_sample &now, double seconds) {
+    process_change found = {.id = now.id,
+                            .name = now.name,
+                            .user = now.user,
+                            .under_holdfast = now.under_holdfast,
+                            .from = now.locks ? source::locks : source::futexes,
+                            .each_lock = locks_between(before, now, seconds)};
+    auto of_source = [&](const process_sample &process) {
+        return (found.from == source::locks ? process.locks : process.futexes).value_or(counts());
+    };
+    found.so_far = of_source(now);
+    found.now = rates_of(since(before ? of_source(*before) : counts(), found.so_far), found.from, seconds);
+    if (found.from == source::locks && now.futexes) {
+        std::uint64_t slept = before && before->futexes ? before->futexes->other_sleeps : 0;
+        found.now.other_sleeps_per_s =
+            per_second(now.futexes->other_sleeps - std::min(slept, now.futexes->other_sleeps), seconds);
+    }
+    return found;
+}
+
+monitor_change monitor_between(const look &before, const monitor_sample &now, double seconds) {
+    auto old = std::ranges::find(before.monitors, now.socket, &monitor_sample::socket);
+    // One that was restarted has kept its page, and its totals with it, or begun anew.
+    bool goes_on =
+        old != before.monitors.end() && old->runs && now.preemptions >= old->preemptions && now.sleeps >= old->sleeps;
+    return {.now = now,
+            .preemptions_per_s = per_second(now.preemptions - (goes_on ? old->preemptions : 0), seconds),
+            .sleeps_per_s = per_second(now.sleeps - (goes_on ? old->sleeps : 0), seconds)};
+}
+
+} // namespace
+
+double change::preemptions_per_s() const {
+    double sum = 0;
+    for (const monitor_change &each : monitors)
+        sum += each.preemptions_per_s;
+    return sum;
+}
+
+std::optional<double> change::spun_share() const {
+    double spun = 0, waited = 0;
+    for (const process_change &each : processes) {
+        if (!each.now.spun_share)
+            continue;
+        spun += *each.now.spun_share * each.now.waiters;
+        waited += each.now.waiters;
+    }
+    return waited == 0 ? std::nullopt : std::optional(spun / waited);
+}
+
+change between(const look &before, const look &now) {
+    constexpr double shortest_s = 1e-3; // two looks at one time have no rates
+    change found;
+    found.seconds = std::max(static_cast<double>(now.at_ns - before.at_ns) / 1e9, shortest_s);
+    found.why_no_futexes = now.why_no_futexes;
+    found.uncounted_sleeps = now.uncounted_sleeps;
+    for (const monitor_sample &each : now.monitors)
+        found.monitors.push_back(monitor_between(before, each, found.seconds));
+    std::map<process_id, const process_sample *> known;
+    for (const process_sample &each : before.processes)
+        known.emplace(each.id, &each);
+    for (const process_sample &each : now.processes) {
+        auto old = known.find(each.id);
+        found.processes.push_back(process_between(old == known.end() ? nullptr : old->second, each, found.seconds));
+    }
+    return found;
+}
+
+} // namespace holdfast::cli::top

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What happened between two looks: differences and rates. Functions of their arguments alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/top/look.hpp"
+
+namespace holdfast::cli::top {
+
+// Empty: nobody knows, or there was nothing to take the share or the mean of.
+struct rates {
+    std::optional<double> acquisitions_per_s{};
+    std::optional<double> contended_share{};
+    double waits_per_s = 0;
+    double waiters = 0; // threads that waited, on average; a wait counts when it has ended
+    std::optional<double> mean_wait_ns{};
+    std::optional<double> spun_share{}; // of the time waited
+    std::optional<double> preemptions_per_s{};
+    std::optional<double> other_sleeps_per_s{};
+    std::optional<double> holders{}; // share of the time in which it was held; of a process, locks held on average
+    distribution waiting{};
+    distribution holding{};
+};
+
+struct lock_change {
+    std::uint64_t address = 0;
+    std::string name{};
+    source from = source::locks;
+    std::string kind{};
+    rates now{};
+    counts so_far{};
+};
+
+struct process_change {
+    process_id id{};
+    std::string name{};
+    std::string user{};
+    bool under_holdfast = false;
+    source from = source::locks; // of `now` and `so_far`: the locks where they count, else the kernel
+    rates now{};
+    counts so_far{};
+    std::vector<lock_change> each_lock{};
+};
+
+struct monitor_change {
+    monitor_sample now{};
+    double preemptions_per_s = 0;
+    double sleeps_per_s = 0;
+};
+
+struct change {
+    double seconds = 0;
+    std::vector<monitor_change> monitors{};
+    std::vector<process_change> processes{};
+    std::string why_no_futexes{};
+    std::uint64_t uncounted_sleeps = 0;
+
+    double preemptions_per_s() const; // of all monitors
+    // Share of the time waited that Holdfast's waiters spun, all together.
+    std::optional<double> spun_share() const;
+};
+
+// What has happened from `before` to `now`. Processes of `before` alone have ended and are left out; of those of `now`
+// alone everything is new. What counts less than before has begun anew (exec, a reused address): all of it is new.
+change between(const look &before, const look &now);
+
+} // namespace holdfast::cli::top

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What one look at the machine finds: counts since some beginning, which mean nothing before there is another look to
+// compare them with (change.hpp).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "cli/top/distribution.hpp"
+
+namespace holdfast::cli::top {
+
+// A process for good: its number may be given again, but not with the same start.
+struct process_id {
+    pid_t pid = 0;
+    std::uint64_t started_ticks = 0; // since boot, in the unit of /proc/PID/stat
+    auto operator<=>(const process_id &) const = default;
+};
+
+// Who counted.
+enum class source {
+    locks,   // Holdfast's locks, themselves
+    futexes, // the kernel: sleeps in futexes, for whatever purpose
+};
+
+// Of a process or a lock, since it or its counting began. What its source does not know is 0.
+struct counts {
+    std::uint64_t acquisitions = 0;
+    std::uint64_t contended = 0;
+    std::uint64_t waits = 0;       // locks: the contended ones that have ended; futexes: sleeps that look like a lock's
+    std::uint64_t waited_ns = 0;   // their sum
+    std::uint64_t blocked_ns = 0;  // of waited_ns, asleep; the rest was spun
+    std::uint64_t held_ns = 0;     // by those whose holding was timed
+    std::uint64_t preemptions = 0; // critical sections that were preempted
+    std::uint64_t preempted_ns = 0;
+    std::uint64_t other_sleeps = 0; // futexes: for conditions, joins, timeouts; nobody can tell
+    std::uint64_t longest_wait_ns = 0;
+    std::uint64_t longest_hold_ns = 0;
+    std::uint32_t longest_holder = 0; // a thread
+    distribution waiting{};
+    distribution holding{};
+};
+
+struct lock_sample {
+    std::uint64_t address = 0;
+    std::string name{}; // a symbol or a place in the program; may be empty
+    source from = source::locks;
+    std::string kind{}; // of lock; may be empty
+    counts so_far{};
+};
+
+struct process_sample {
+    process_id id{};
+    std::string name{};
+    std::string user{};
+    bool under_holdfast = false;
+    std::optional<counts> locks{};   // what its own locks have counted
+    std::optional<counts> futexes{}; // what the kernel has seen of it
+    std::vector<lock_sample> each_lock{};
+};
+
+struct monitor_sample {
+    std::string socket{};
+    bool runs = false;
+    std::string sentence{}; // about it, for people
+    std::uint64_t uptime_ns = 0;
+    std::uint64_t preempted_now = 0;
+    std::uint64_t preemptions = 0;
+    std::uint64_t sleeps = 0;
+    std::uint64_t registered_processes = 0;
+};
+
+struct look {
+    std::uint64_t at_ns = 0; // CLOCK_MONOTONIC
+    std::vector<monitor_sample> monitors{};
+    std::vector<process_sample> processes{};
+    std::string why_no_futexes{}; // empty when the kernel shows them
+    std::uint64_t uncounted_sleeps = 0;
+};
+
+} // namespace holdfast::cli::top

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/top/monitor_list.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "monitor/service_report.hpp"
+
+namespace holdfast::cli::top {
+namespace {
+
+constexpr int patience_ms = 500;
+constexpr int looks_apart_when_silent = 20;
+
+// As monitor/listening_socket.cpp makes it.
+bool is_name_of_run_socket(const std::string &name) {
+    constexpr std::string_view prefix = "@holdfast-";
+    constexpr std::size_t digits = 32;
+    return name.starts_with(prefix) && name.size() == prefix.size() + digits &&
+           name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string::npos;
+}
+
+monitor_sample sample_of(const std::string &socket, const service_report &report) {
+    return {.socket = socket,
+            .runs = report.is == service_report::state::running,
+            .sentence = report.sentence,
+            .uptime_ns = report.status.uptime_ns,
+            .preempted_now = report.status.preempted_critical_sections,
+            .preemptions = report.status.preemptions_total,
+            .sleeps = report.status.sleeps_total,
+            .registered_processes = report.status.registered_processes};
+}
+
+} // namespace
+
+std::vector<std::string> run_sockets_in(const std::string &listing) {
+    std::vector<std::string> found;
+    std::istringstream lines(listing);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        std::string number, references, protocol, flags, type, state, inode, name;
+        fields >> number >> references >> protocol >> flags >> type >> state >> inode >> name;
+        bool listens = flags == "00010000";
+        if (listens && is_name_of_run_socket(name) && std::ranges::find(found, name) == found.end())
+            found.push_back(name);
+    }
+    return found;
+}
+
+std::vector<monitor_sample> monitor_list::ask() {
+    std::vector<monitor_sample> found{sample_of(service_socket_, ask_service(service_socket_, patience_ms))};
+    std::ifstream file("/proc/net/unix", std::ios::binary);
+    std::string listing{std::istreambuf_iterator<char>(file), {}};
+    std::map<std::string, int> asked_again_in;
+    for (const std::string &socket : run_sockets_in(listing)) {
+        auto waits = asked_again_in_.find(socket);
+        if (waits != asked_again_in_.end() && waits->second > 0) {
+            asked_again_in[socket] = waits->second - 1;
+            continue;
+        }
+        service_report report = ask_service(socket, patience_ms);
+        if (report.is == service_report::state::running)
+            found.push_back(sample_of(socket, report));
+        else
+            asked_again_in[socket] = looks_apart_when_silent;
+    }
+    asked_again_in_ = std::move(asked_again_in); // without those that are gone
+    return found;
+}
+
+} // namespace holdfast::cli::top

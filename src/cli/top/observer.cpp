@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/top/observer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/top/monitor_list.hpp"
+#include "cli/top/running_process.hpp"
+#include "monitor/futex_watch.hpp"
+
+namespace holdfast::cli::top {
+namespace {
+
+std::uint64_t ticks_of(std::uint64_t ns_since_boot) {
+    static const auto tick_ns = static_cast<std::uint64_t>(1'000'000'000 / sysconf(_SC_CLK_TCK));
+    return ns_since_boot / tick_ns;
+}
+
+counts counts_of(const hf_futex_totals &totals) {
+    counts found;
+    found.waits = totals.lock_waits;
+    found.waited_ns = found.blocked_ns = totals.lock_waited_ns;
+    found.other_sleeps = totals.sleeps - std::min(totals.lock_waits, totals.sleeps);
+    found.longest_wait_ns = totals.longest_ns;
+    for (unsigned power = 0; power < HF_FUTEX_BUCKETS; power++) {
+        if (totals.bucket[power] != 0)
+            found.waiting.buckets.push_back({.from_ns = std::uint64_t{1} << power,
+                                             .below_ns = std::uint64_t{2} << power,
+                                             .count = totals.bucket[power]});
+    }
+    return found;
+}
+
+// What the kernel has seen of a process: all of it, and the words that locks seem to be.
+struct futexes_of_process {
+    counts all;
+    std::vector<lock_sample> words;
+};
+
+} // namespace
+
+struct observer::sources {
+    monitor_list monitors;
+    holdfast_detector detector;
+    std::unique_ptr<futex_watch> futexes;
+    std::string why_no_futexes;
+
+    explicit sources(const plan &what) : monitors(what.service_socket) {
+        if (!what.futexes) {
+            why_no_futexes = "futexes: not watched";
+            return;
+        }
+        if (geteuid() != 0) {
+            why_no_futexes = "futexes: only root sees them";
+            return;
+        }
+        try {
+            futexes = std::make_unique<futex_watch>();
+        } catch (const futex_watch_unavailable &unavailable) {
+            why_no_futexes = unavailable.what();
+        }
+    }
+
+    std::map<process_id, futexes_of_process> read_futexes(std::vector<futex_waits> &read) const {
+        if (futexes)
+            read = futexes->read();
+        std::map<process_id, futexes_of_process> found;
+        for (const futex_waits &each : read) {
+            auto &process =
+                found[{.pid = static_cast<pid_t>(each.key.pid), .started_ticks = ticks_of(each.key.started_ns)}];
+            if (each.key.address == 0)
+                process.all = counts_of(each.totals);
+            else if (each.totals.lock_waits != 0)
+                process.words.push_back(
+                    {.address = each.key.address, .from = source::futexes, .so_far = counts_of(each.totals)});
+        }
+        return found;
+    }
+
+    // The kernel would keep them for as long as we run.
+    void forget_ended(const std::vector<futex_waits> &read, const std::map<process_id, bool> &alive) const {
+        for (const futex_waits &each : read) {
+            process_id id{.pid = static_cast<pid_t>(each.key.pid), .started_ticks = ticks_of(each.key.started_ns)};
+            if (!alive.contains(id))
+                futexes->forget(each.key);
+        }
+    }
+};
+
+observer::observer(const plan &what) : sources_(std::make_unique<sources>(what)) {}
+
+observer::~observer() = default;
+
+look observer::take() {
+    look found;
+    found.at_ns = hf_monotonic_ns();
+    found.why_no_futexes = sources_->why_no_futexes;
+    found.monitors = sources_->monitors.ask();
+    std::vector<futex_waits> read;
+    auto futexes = sources_->read_futexes(read); // before the processes: what is not among those has ended
+    if (sources_->futexes)
+        found.uncounted_sleeps = sources_->futexes->uncounted_total();
+    std::map<process_id, bool> alive;
+    for (const running_process &each : running_processes()) {
+        alive.emplace(each.id, true);
+        auto seen = futexes.find(each.id);
+        bool under_holdfast = sources_->detector.is_under_holdfast(each.id);
+        if (seen == futexes.end() && !under_holdfast)
+            continue;
+        process_sample process{
+            .id = each.id, .name = each.name, .user = user_named(each.uid), .under_holdfast = under_holdfast};
+        if (seen != futexes.end()) {
+            process.futexes = seen->second.all;
+            process.each_lock = std::move(seen->second.words);
+        }
+        found.processes.push_back(std::move(process));
+    }
+    sources_->detector.forget_others();
+    if (sources_->futexes)
+        sources_->forget_ended(read, alive);
+    return found;
+}
+
+} // namespace holdfast::cli::top

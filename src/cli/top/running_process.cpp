@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/top/running_process.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fmt/core.h>
+#include <fstream>
+#include <pwd.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/top/printable.hpp"
+
+namespace holdfast::cli::top {
+namespace {
+
+std::string content_of(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The fields of /proc/PID/stat behind the name, which may contain anything: field 3, the state, is the first.
+std::vector<std::string> fields_behind_name(const std::string &stat) {
+    std::size_t end_of_name = stat.rfind(')');
+    std::istringstream rest(end_of_name == std::string::npos ? "" : stat.substr(end_of_name + 1));
+    return {std::istream_iterator<std::string>(rest), {}};
+}
+
+std::string name_in(const std::string &stat) {
+    std::size_t begin = stat.find('('), end = stat.rfind(')');
+    return begin == std::string::npos || end == std::string::npos ? "" : stat.substr(begin + 1, end - begin - 1);
+}
+
+bool maps_holdfast(pid_t pid) {
+    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+    for (std::string line; std::getline(maps, line);) {
+        std::size_t name = line.rfind('/');
+        if (name != std::string::npos && line.compare(name, 12, "/libholdfast") == 0)
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+std::optional<running_process> running_process_of(pid_t pid) {
+    constexpr std::size_t state = 0, started = 19;
+    std::string directory = fmt::format("/proc/{}", pid);
+    struct stat owner {};
+    std::string stat_text = content_of(directory + "/stat");
+    std::vector<std::string> fields = fields_behind_name(stat_text);
+    if (fields.size() <= started || fields[state] == "Z" || fields[state] == "X" ||
+        stat(directory.c_str(), &owner) != 0)
+        return std::nullopt;
+    return running_process{.id = {.pid = pid, .started_ticks = std::stoull(fields[started])},
+                           .name = printable(name_in(stat_text)),
+                           .uid = owner.st_uid};
+}
+
+std::vector<running_process> running_processes() {
+    std::vector<running_process> found;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc", error)) {
+        std::string name = entry.path().filename();
+        pid_t pid = 0;
+        auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (bad != std::errc() || end != name.data() + name.size())
+            continue;
+        std::optional<running_process> process = running_process_of(pid);
+        if (process && (geteuid() == 0 || process->uid == geteuid()))
+            found.push_back(std::move(*process));
+    }
+    return found;
+}
+
+std::string user_named(uid_t uid) {
+    static std::map<uid_t, std::string> known; // asking may take long, where names come over a network
+    auto [place, is_new] = known.try_emplace(uid);
+    if (is_new) {
+        const passwd *user = getpwuid(uid);
+        place->second = user ? printable(user->pw_name) : std::to_string(uid);
+    }
+    return place->second;
+}
+
+bool holdfast_detector::is_under_holdfast(const process_id &id) {
+    struct stat program {};
+    if (stat(fmt::format("/proc/{}/exe", id.pid).c_str(), &program) != 0)
+        return false; // a kernel thread, or not ours to see
+    auto known = found_.find(id);
+    if (known == found_.end() || known->second.device != program.st_dev || known->second.inode != program.st_ino) {
+        bool under = maps_holdfast(id.pid);
+        known = found_.insert_or_assign(id, finding{program.st_dev, program.st_ino, under, true}).first;
+    }
+    known->second.asked_for = true;
+    return known->second.under_holdfast;
+}
+
+void holdfast_detector::forget_others() {
+    std::erase_if(found_, [](const auto &each) { return !each.second.asked_for; });
+    for (auto &[id, what] : found_)
+        what.asked_for = false;
+}
+
+} // namespace holdfast::cli::top

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What the kernel shows of waiting in futexes, of any process: loaded into it for as long as this object lives.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "monitor/futex_wait_totals.h"
+
+namespace holdfast {
+
+// Why there is none: one sentence, with what to do about it.
+class futex_watch_unavailable : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+struct futex_waits {
+    hf_futex_key key;
+    hf_futex_totals totals;
+};
+
+class futex_watch {
+public:
+    // Throws futex_watch_unavailable.
+    futex_watch();
+    ~futex_watch();
+    futex_watch(const futex_watch &) = delete;
+    futex_watch &operator=(const futex_watch &) = delete;
+
+    // The sleeps that have ended since it was loaded, by process and by word, in no order.
+    std::vector<futex_waits> read() const;
+    // Makes room: of a process that has ended, say. A sleep that ends later brings the key back.
+    void forget(const hf_futex_key &key) const;
+    // Sleeps that are missing above, for want of room.
+    std::uint64_t uncounted_total() const;
+
+private:
+    struct loaded;
+    std::unique_ptr<loaded> loaded_;
+};
+
+} // namespace holdfast

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast top: what it shows of programs, for scripts and on a terminal, and that it leaves the terminal as it was.
+
+Shown able to fail: ticks_of() with another unit (nothing is shown); handle_ending_signals() left out (the terminal stays
+as it is under top); `--filter` not passed on; the other users' processes not left out of running_processes();
+KEY_RESIZE not handed on; monitor_list that asks the service alone.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import resource
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import pyte
+import pytest
+
+from conftest import COMMAND, PROGRAMS, assert_usage_error, wait_until, without_rights
+
+root_only = pytest.mark.skipif(os.getuid() != 0, reason="only root sees what the kernel shows")
+
+PATIENCE_S = 60  # a debug build on a busy machine
+SECONDS = "200"  # programs are ended by the tests
+
+
+class Screen:
+    """top on a terminal of that size. Other terminals than Linux's console use sequences that pyte does not know."""
+
+    def __init__(self, columns, lines, *arguments, term="linux", cwd=None):
+        self.master, self.slave = pty.openpty()
+        self.resize(columns, lines)
+        self.modes = termios.tcgetattr(self.slave)
+        self.screen = pyte.Screen(columns, lines)
+        self.stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": term}
+        for name in ["LINES", "COLUMNS", *([] if term else ["TERM"])]:
+            environment.pop(name, None)
+        self.process = subprocess.Popen([COMMAND, "top", "--delay", "0.2", *arguments], stdin=self.slave,
+                                        stdout=self.slave, stderr=self.slave, env=environment, cwd=cwd,
+                                        start_new_session=True, preexec_fn=self.take_terminal)
+
+    @staticmethod
+    def take_terminal():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    def resize(self, columns, lines):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def read(self):
+        if select.select([self.master], [], [], 0.05)[0]:
+            got = os.read(self.master, 65536)
+            self.raw += got
+            self.stream.feed(got)
+
+    def text(self):
+        return "\n".join(self.screen.display)
+
+    def wait_for(self, *parts):
+        end = time.monotonic() + PATIENCE_S
+        while not all(part in self.text() for part in parts):
+            assert time.monotonic() < end, f"no {parts} in:\n{self.text()}"
+            assert self.process.poll() is None, self.raw
+            self.read()
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def end(self):
+        """What it ended with."""
+        end = time.monotonic() + PATIENCE_S
+        while self.process.poll() is None and time.monotonic() < end:
+            self.read()
+        for _ in range(5):
+            self.read()
+        return self.process.wait(timeout=1)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+@pytest.fixture
+def open_screen():
+    screens = []
+
+    def open_one(*arguments, **options):
+        screens.append(Screen(*arguments, **options))
+        return screens[-1]
+
+    yield open_one
+    for screen in screens:
+        screen.close()
+
+
+@pytest.fixture
+def start():
+    """Starts a program; it is ended with the test."""
+    started = []
+
+    def start_one(*command, **options):
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                   **options)
+        started.append(process)
+        return process
+
+    yield start_one
+    for process in started:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+
+def contended_program():
+    return [PROGRAMS / "pthread-objects", "--object", "cond-queue", "--threads", "16", "--seconds", SECONDS]
+
+
+def looks(holdfast, *arguments):
+    result = holdfast("top", "--batch", "--json", "--delay", "0.2", *arguments)
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def look_until(holdfast, condition, *arguments):
+    """Looks until the condition has a value."""
+    return wait_until(lambda: condition(looks(holdfast, "-n", "1", *arguments)[0]), PATIENCE_S)
+
+
+def found_in(look, pid):
+    return next((process for process in look["processes"] if process["pid"] == pid), None)
+
+
+# --- for scripts
+
+@root_only
+def test_sees_any_program_wait(holdfast, start):
+    pid = start(*contended_program()).pid
+
+    def waits(look):
+        process = found_in(look, pid)
+        return process and process["now"]["waits_per_s"] > 0 and process
+
+    process = look_until(holdfast, waits, "--filter", pid)
+    assert process["name"] == "pthread-objects" and process["from"] == "futexes" and not process["under_holdfast"]
+    assert process["now"]["acquisitions_per_s"] is None, "the kernel does not see those"
+    assert process["locks"] and process["locks"][0]["now"]["waiting"]
+    assert process["so_far"]["longest_wait_ns"] > 0
+
+
+@root_only
+def test_sees_who_is_under_holdfast_and_the_monitor_of_run(holdfast, start):
+    start(COMMAND, "run", "--", *contended_program(), env={**os.environ, "HOLDFAST_SOCKET": ""})
+
+    def is_there(look):
+        under = [process for process in look["processes"] if process["under_holdfast"]]
+        monitors = [monitor for monitor in look["monitors"] if monitor["socket"].startswith("@holdfast-")]
+        return under and monitors and monitors[0]["registered_processes"] > 0 and under[0]
+
+    process = look_until(holdfast, is_there, "--filter", "pthread-objects")
+    assert process["name"] == "pthread-objects"
+
+
+@root_only
+def test_sees_the_service(holdfast, start, tmp_path):
+    socket = tmp_path / "monitor.sock"
+    start(COMMAND, "monitor", "--socket", socket, "--pins", "")
+
+    def runs(look):
+        return look["monitors"][0]["runs"]
+
+    look_until(holdfast, runs, "--socket", socket, "--no-futexes")
+    start(COMMAND, "run", "--", *contended_program(), env={**os.environ, "HOLDFAST_SOCKET": str(socket)})
+
+    def follows(look):
+        under = [process for process in look["processes"] if process["under_holdfast"]]
+        return look["monitors"][0]["registered_processes"] > 0 and under
+
+    look_until(holdfast, follows, "--socket", socket, "--no-futexes", "--filter", "pthread-objects")
+
+
+def test_batch_has_as_many_looks_as_asked_for(holdfast, tmp_path):
+    found = looks(holdfast, "-n", "3", "--no-futexes", "--socket", tmp_path / "none")
+    assert len(found) == 3
+    for look in found:
+        assert look["version"] == 1 and look["seconds"] > 0
+        assert not look["monitors"][0]["runs"] and "no service" in look["monitors"][0]["detail"]
+        assert not look["futexes_seen"] and look["why_no_futexes"]
+    text = holdfast("top", "--batch", "-n", "2", "--delay", "0.1", "--no-futexes", "--socket", tmp_path / "none")
+    assert text.returncode == 0 and text.stdout.count("PROGRAM") == 2
+
+
+@root_only
+def test_without_rights_sees_its_own_and_says_so(installed_for_all, start):
+    ours = start(*without_rights("/usr/bin/env", "LD_PRELOAD=" +
+                                 str(installed_for_all.parent.parent / "lib" / "libholdfast-preload.so"),
+                                 "sleep", SECONDS))
+    theirs = start("/usr/bin/env", "LD_PRELOAD=" +
+                   str(installed_for_all.parent.parent / "lib" / "libholdfast-preload.so"), "sleep", SECONDS)
+    command = without_rights(installed_for_all, "top", "--batch", "--json", "-n", "1", "--delay", "0.2")
+
+    def ours_is_there():
+        look = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return found_in(look, ours.pid) and look
+
+    look = wait_until(ours_is_there, PATIENCE_S)
+    assert "only root" in look["why_no_futexes"]
+    assert not found_in(look, theirs.pid)
+
+
+def test_mistakes_are_one_sentence(holdfast):
+    assert_usage_error(holdfast("top", "--json"), "--batch")
+    assert_usage_error(holdfast("top", "-n", "3"), "--batch")
+    assert_usage_error(holdfast("top", "--sort", "beauty"))
+    assert_usage_error(holdfast("top", "--batch", "--delay", "nan"))
+    result = holdfast("top")
+    assert result.returncode == 125 and result.stderr.count("\n") == 1 and "--batch" in result.stderr
+
+
+def test_a_full_disk_is_said(holdfast):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        result = subprocess.run([COMMAND, "top", "--batch", "-n", "1", "--delay", "0.1", "--no-futexes"], stdout=full,
+                                stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert result.returncode == 125 and result.stderr.count("\n") == 1
+
+
+# --- on a terminal
+
+@pytest.mark.parametrize("term, size, part", [("", (80, 24), "set TERM"), ("no-such-terminal", (80, 24), "not known"),
+                                              ("dumb", (80, 24), "no cursor"), ("linux", (39, 24), "make it larger"),
+                                              ("linux", (80, 9), "make it larger")])
+def test_a_terminal_of_no_use_is_one_sentence(open_screen, term, size, part):
+    screen = open_screen(*size, term=term)
+    assert screen.end() == 125
+    said = screen.raw.decode().replace("\r\n", "\n")
+    assert "holdfast: " in said and part in said and said.count("\n") <= 2
+    assert termios.tcgetattr(screen.slave) == screen.modes
+
+
+@root_only
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+def test_shows_and_follows_keys(open_screen, start, tmp_path, size):
+    pid = start(*contended_program()).pid
+    screen = open_screen(*size, cwd=tmp_path)
+    screen.wait_for("PROGRAM", "pthread-obj", "q quit")
+    screen.press("/" + str(pid))
+    screen.wait_for("show only: " + str(pid))
+    screen.press("\r")
+    screen.wait_for(f"only '{pid}'", "0x")
+    screen.press("p")
+    screen.wait_for("PAUSED")
+    screen.press("w\r")
+    screen.wait_for("written to holdfast-top.json")
+    assert found_in(json.loads((tmp_path / "holdfast-top.json").read_text()), pid)
+    screen.press("h")
+    screen.wait_for("Keys", "Columns")
+    screen.press("\x1b")
+    screen.wait_for("PROGRAM")
+    screen.press("\x1b[B\r")  # down, enter: the first lock
+    screen.wait_for("as the kernel sees it", "waiting", "half within")
+    screen.press("\x1b")
+    screen.wait_for("PROGRAM", "q quit")
+    screen.press("q")
+    assert screen.end() == 0
+    assert termios.tcgetattr(screen.slave) == screen.modes
+
+
+def test_follows_the_windows_size(open_screen, tmp_path):
+    screen = open_screen(80, 24, "--socket", tmp_path / "none", "--no-futexes")
+    screen.wait_for("no monitor", "q quit")
+    for columns, lines, part in [(30, 5, "needs 40x10"), (120, 30, "q quit"), (80, 24, "q quit")]:
+        screen.screen.reset()
+        screen.screen.resize(lines, columns)
+        screen.resize(columns, lines)
+        screen.wait_for(part)
+        if part == "q quit":
+            wait_until(lambda: screen.read() or "q quit" in screen.screen.display[lines - 1], PATIENCE_S)
+    screen.press("q")
+    assert screen.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV])
+def test_gives_the_terminal_back_when_a_signal_ends_it(open_screen, tmp_path, number):
+    screen = open_screen(80, 24, "--socket", tmp_path / "none", "--no-futexes", term="xterm")
+    # Its lines are there: handlers are before that.
+    end = time.monotonic() + PATIENCE_S
+    while b"quit" not in screen.raw and time.monotonic() < end:
+        screen.read()
+    assert b"\x1b[?1049h" in screen.raw
+    assert termios.tcgetattr(screen.slave) != screen.modes
+    screen.process.send_signal(number)
+    assert screen.end() == -number
+    assert b"\x1b[?1049l" in screen.raw.rpartition(b"\x1b[?1049h")[2]
+    assert termios.tcgetattr(screen.slave) == screen.modes
