@@ -7,19 +7,23 @@
 namespace holdfast::cli::top {
 namespace {
 
-// One of these that is less than before belongs to something new. The others are summed up from several counters, and a
-// look may find one of them ahead of another.
-constexpr auto steady_sums = {&counts::acquisitions, &counts::contended, &counts::waits, &counts::other_sleeps};
-constexpr auto other_sums = {&counts::waited_ns, &counts::blocked_ns, &counts::held_ns, &counts::preemptions,
-                             &counts::preempted_ns};
+constexpr auto sums = {&counts::acquisitions, &counts::contended,    &counts::waits,
+                       &counts::waited_ns,    &counts::blocked_ns,   &counts::held_ns,
+                       &counts::preemptions,  &counts::preempted_ns, &counts::other_sleeps};
+
+constexpr auto telling_sums = {&counts::acquisitions, &counts::contended, &counts::waits, &counts::other_sleeps};
+
+// A look may find one of several counters that are summed up ahead of another, so that a sum falls a little. What falls
+// to less than half belongs to something new.
+bool has_begun_anew(const counts &before, const counts &now) {
+    return std::ranges::any_of(telling_sums, [&](auto sum) { return now.*sum < before.*sum / 2; });
+}
 
 counts since(const counts &before, const counts &now) {
-    if (std::ranges::any_of(steady_sums, [&](auto sum) { return now.*sum < before.*sum; }))
+    if (has_begun_anew(before, now))
         return now;
     counts difference = now; // what is no sum stays: the longest ones
-    for (auto sum : steady_sums)
-        difference.*sum -= before.*sum;
-    for (auto sum : other_sums)
+    for (auto sum : sums)
         difference.*sum -= std::min(before.*sum, now.*sum);
     difference.waiting = since(before.waiting, now.waiting);
     difference.holding = since(before.holding, now.holding);

@@ -64,7 +64,7 @@ struct change {
 };
 
 // What has happened from `before` to `now`. Processes of `before` alone have ended and are left out; of those of `now`
-// alone everything is new. What counts less than before has begun anew (exec, a reused address): all of it is new.
+// alone everything is new. What counts far less than before has begun anew (exec): all of it is new.
 change between(const look &before, const look &now);
 
 } // namespace holdfast::cli::top

@@ -12,11 +12,6 @@ std::uint64_t count_from(const distribution &all, std::uint64_t from_ns) {
     return found != all.buckets.end() && found->from_ns == from_ns ? found->count : 0;
 }
 
-bool has_begun_anew(const distribution &before, const distribution &now) {
-    return std::ranges::any_of(before.buckets,
-                               [&](const auto &each) { return count_from(now, each.from_ns) < each.count; });
-}
-
 } // namespace
 
 std::uint64_t distribution::total() const {
@@ -38,13 +33,12 @@ std::optional<std::uint64_t> distribution::quantile_ns(double share) const {
 }
 
 distribution since(const distribution &before, const distribution &now) {
-    if (has_begun_anew(before, now))
-        return now;
     distribution difference;
     for (const auto &each : now.buckets) {
-        std::uint64_t more = each.count - count_from(before, each.from_ns);
-        if (more != 0)
-            difference.buckets.push_back({.from_ns = each.from_ns, .below_ns = each.below_ns, .count = more});
+        std::uint64_t old = count_from(before, each.from_ns);
+        if (each.count > old)
+            difference.buckets.push_back(
+                {.from_ns = each.from_ns, .below_ns = each.below_ns, .count = each.count - old});
     }
     return difference;
 }

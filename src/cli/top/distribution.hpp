@@ -21,7 +21,7 @@ struct distribution {
     std::optional<std::uint64_t> quantile_ns(double share) const;
 };
 
-// What came after `before`. Of one that has begun anew, which counts less anywhere, all of it.
+// What came after `before`. A bucket that has less than it had then has got nothing.
 distribution since(const distribution &before, const distribution &now);
 
 } // namespace holdfast::cli::top

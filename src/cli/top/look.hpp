@@ -65,7 +65,8 @@ struct process_sample {
 
 struct monitor_sample {
     std::string socket{};
-    bool runs = false;
+    bool runs = false;      // a monitor
+    bool answers = false;   // it may keep statistics of locks, also where there can be no monitor
     std::string sentence{}; // about it, for people
     std::uint64_t uptime_ns = 0;
     std::uint64_t preempted_now = 0;

@@ -22,8 +22,10 @@ bool is_name_of_run_socket(const std::string &name) {
 }
 
 monitor_sample sample_of(const std::string &socket, const service_report &report) {
+    using enum service_report::state;
     return {.socket = socket,
-            .runs = report.is == service_report::state::running,
+            .runs = report.is == running,
+            .answers = report.is == running || report.is == without_monitor,
             .sentence = report.sentence,
             .uptime_ns = report.status.uptime_ns,
             .preempted_now = report.status.preempted_critical_sections,
@@ -59,9 +61,9 @@ std::vector<monitor_sample> monitor_list::ask() {
             asked_again_in[socket] = waits->second - 1;
             continue;
         }
-        service_report report = ask_service(socket, patience_ms);
-        if (report.is == service_report::state::running)
-            found.push_back(sample_of(socket, report));
+        monitor_sample sample = sample_of(socket, ask_service(socket, patience_ms));
+        if (sample.answers)
+            found.push_back(std::move(sample));
         else
             asked_again_in[socket] = looks_apart_when_silent;
     }

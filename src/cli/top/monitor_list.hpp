@@ -20,7 +20,7 @@ public:
     explicit monitor_list(std::string service_socket) : service_socket_(std::move(service_socket)) {}
 
     // Asks each once. The service comes first, and is there even when it does not run; of the others only those that
-    // answer, and have a monitor.
+    // answer.
     std::vector<monitor_sample> ask();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Rates from two looks. Shown able to fail: processes told apart by their number alone; `since` that does not look
-// whether a count has begun anew; other_sums subtracted without the minimum; seconds without their lower bound.
+// Rates from two looks. Shown able to fail: processes told apart by their number alone; has_begun_anew() always false,
+// and true for any sum that falls; sums subtracted without the minimum; seconds without their lower bound.
 #include "cli/top/change.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(change, takes_a_number_that_is_given_again_for_a_new_process) {
     EXPECT_DOUBLE_EQ(*found.processes.at(0).now.acquisitions_per_s, 150);
 }
 
-TEST(change, takes_a_count_that_is_less_for_one_that_has_begun_anew) {
+TEST(change, takes_a_count_that_is_far_less_for_one_that_has_begun_anew) {
     counts old{.acquisitions = 1000, .contended = 3, .waiting = times({1, 2})};
     counts fresh{.acquisitions = 50, .contended = 4, .waiting = times({1, 3})};
     const rates &rates = between(look_at(1, {process(7, 1, old)}), look_at(2, {process(7, 1, fresh)})).processes[0].now;
@@ -86,6 +86,13 @@ TEST(change, stands_sums_that_run_ahead_of_one_another) {
     const rates rates = between(look_at(1, {process(7, 1, before)}), look_at(2, {process(7, 1, now)})).processes[0].now;
     EXPECT_DOUBLE_EQ(rates.waiters, 0);
     EXPECT_FALSE(rates.spun_share);
+}
+
+TEST(change, of_a_sum_that_has_fallen_a_little_is_nothing) {
+    counts before{.acquisitions = 1000, .contended = 500}, now{.acquisitions = 1500, .contended = 499};
+    const rates rates = between(look_at(1, {process(7, 1, before)}), look_at(2, {process(7, 1, now)})).processes[0].now;
+    EXPECT_DOUBLE_EQ(*rates.acquisitions_per_s, 500);
+    EXPECT_DOUBLE_EQ(*rates.contended_share, 0);
 }
 
 TEST(change, stands_two_looks_at_one_time) {
