@@ -53,7 +53,8 @@ rates rates_of(const counts &what, source from, double seconds) {
     found.contended_share = share(what.contended, what.acquisitions);
     found.spun_share = share(what.waited_ns - std::min(what.blocked_ns, what.waited_ns), what.waited_ns);
     found.preemptions_per_s = per_second(what.preemptions, seconds);
-    found.holders = per_second(what.held_ns, seconds) / 1e9;
+    if (what.held_ns != 0) // otherwise it may be of a kind whose holding is not timed
+        found.holders = per_second(what.held_ns, seconds) / 1e9;
     return found;
 }
 

@@ -51,6 +51,7 @@ struct lock_sample {
     source from = source::locks;
     std::string kind{}; // of lock; may be empty
     counts so_far{};
+    std::uint64_t creation_site = 0; // in the program's code; 0: not known
 };
 
 struct process_sample {

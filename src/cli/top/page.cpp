@@ -150,7 +150,7 @@ std::vector<line> summary(const change &what, std::size_t columns) {
         modes += "none";
     std::string futexes = what.why_no_futexes.empty() ? "futexes: seen" : what.why_no_futexes;
     if (what.uncounted_sleeps != 0)
-        futexes += fmt::format(" but for {} sleeps", what.uncounted_sleeps);
+        futexes += fmt::format(", {} not", what.uncounted_sleeps);
     return {cut(monitors_in_words(what), style::plain, columns), cut(modes + "; " + futexes, style::plain, columns)};
 }
 
@@ -210,9 +210,13 @@ std::vector<step> steps_of(const distribution &waits, const distribution &holds,
     return steps;
 }
 
+std::string whole(std::uint64_t count) {
+    return count < 1000 ? std::to_string(count) : format_count(static_cast<double>(count));
+}
+
 std::string histogram_side(std::uint64_t count, std::uint64_t highest, std::size_t columns) {
     constexpr std::size_t count_columns = 6;
-    std::string text = fitted(count ? format_count(static_cast<double>(count)) : "", count_columns, side::right) + " ";
+    std::string text = fitted(count ? whole(count) : "", count_columns, side::right) + " ";
     double share = highest == 0 ? 0 : static_cast<double>(count) / static_cast<double>(highest);
     return text + bar(share, columns > count_columns + 1 ? columns - count_columns - 1 : 0);
 }
@@ -272,8 +276,7 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
     add(quantiles("waiting", waits, lock.so_far.longest_wait_ns));
     if (lock.from == source::locks) {
         add(quantiles("holding", holds, lock.so_far.longest_hold_ns) + holder_in_words(lock.so_far));
-        add(fmt::format("holders preempted: {} times, for {}",
-                        format_count(static_cast<double>(lock.so_far.preemptions)),
+        add(fmt::format("holders preempted: {} times, for {}", whole(lock.so_far.preemptions),
                         format_duration_ns(static_cast<double>(lock.so_far.preempted_ns))));
     }
     add(since_beginning ? "since its counting began   (t: since the last look)"
@@ -287,23 +290,22 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
 std::vector<line> help_page(page_size size) {
     static constexpr std::array text = {
         "Keys",
-        "  up, down, page up, page down   choose a line       enter, right   look into it",
-        "  escape, left                   back                q   quit",
-        "  s   sort by the next key: waiting, acquisitions, contended, preemptions, pid, name",
-        "  /   show what contains a text: program, user, number, lock     i   show the idle too",
-        "  l   locks of each process: 2, 8, none              space, p   pause",
-        "  + - look more or less often                        w   write a file (JSON)",
-        "",
+        "  up, down, page up, page down  choose a line    enter, right  look into it",
+        "  escape, left  back                             q  quit",
+        "  s  sort by the next key                        space, p  pause",
+        "  /  only what contains a text                   i  show the idle too",
+        "  l  locks of each process: 2, 8, none           + -  look more, less often",
+        "  w  write a file (JSON)",
         "Columns, of the time since the last look",
-        "  SEES     locks: Holdfast's own count; futex: not under Holdfast, what the kernel shows;",
-        "           futex*: under Holdfast, but its own count can't be read",
-        "  ACQ/S    locks taken a second (estimated)    CONT   share of them that found it held",
-        "  WAIT/S   waits for locks a second            WAITERS   threads that waited, on average",
+        "  SEES     locks: counted by Holdfast's locks; futex: not under Holdfast, seen",
+        "           by the kernel; futex*: under Holdfast, but its counts can't be read",
+        "  ACQ/S    locks taken a second            CONT  share that found them held",
+        "  WAIT/S   waits for locks a second        WAITERS  threads waiting, on average",
         "  SPIN     share of the waiting time that was spun; the rest was slept",
-        "  PREE/S   critical sections preempted a second      HELD   locks held, on average",
-        "  OTHER/S  other sleeps in futexes: conditions, joins, timers; nobody can tell",
-        "  MAX-..., PREE-TIME   since the counting began",
-        "The kernel's: a sleep whose word was 2, as most mutexes have it, is taken for a lock's.",
+        "  PREE/S   critical sections preempted     HELD  locks held, on average",
+        "  OTHER/S  other sleeps in futexes: conditions, joins, timers",
+        "  MAX-WAIT, MAX-HOLD, PREE-TIME  since the counting began",
+        "The kernel's: a sleep is a lock's when its word was 2, as most mutexes have it.",
     };
     std::vector<line> lines;
     for (const char *each : text)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What top shows and where keys lead, without a terminal: order, filter, lines that fit. Shown able to fail: goes_before
-// without the number at its end; the chosen line kept by its position; `fitted` that counts bytes; a page that has one
-// line too many; erase_last that takes one byte.
+// What top shows and where keys lead, without a terminal: order, filter, lines that fit. Shown able to fail:
+// goes_before() without the number at its end; the chosen line kept by its position; `fitted` that counts bytes; a page
+// that has one line too many; erase_last() that takes one byte.
 #include "cli/top/browser.hpp"
 
 #include <algorithm>
