@@ -3,7 +3,7 @@
 
 Shown able to fail: ticks_of() with another unit (nothing is shown); handle_ending_signals() left out (the terminal
 stays as it is under top); other users' processes not left out of running_processes(); KEY_RESIZE dropped by the
-terminal; monitor_list that asks the service alone.
+terminal; monitor_list that asks the service alone; lock_statistics::add_to() left out.
 """
 
 import fcntl
@@ -170,6 +170,14 @@ def test_sees_who_is_under_holdfast_and_the_monitor_of_run(holdfast, start):
         return under and monitors and monitors[0]["registered_processes"] > 0 and under[0]
 
     look_until(holdfast, is_there, "--filter", "pthread-objects")
+
+    def counts(look):
+        process = is_there(look)
+        return process and process["locks"] and process["now"]["acquisitions_per_s"] and process
+
+    process = look_until(holdfast, counts, "--filter", "pthread-objects")
+    assert process["from"] == "locks" and process["so_far"]["acquisitions"] > 0
+    assert process["locks"][0]["kind"] == "mutex" and process["locks"][0]["name"].endswith("mutex")
 
 
 @root_only

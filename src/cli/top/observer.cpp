@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/top/lock_names.hpp"
+#include "cli/top/lock_statistics.hpp"
 #include "cli/top/monitor_list.hpp"
 #include "cli/top/running_process.hpp"
 #include "monitor/futex_watch.hpp"
@@ -44,6 +46,8 @@ struct futexes_of_process {
 
 struct observer::sources {
     monitor_list monitors;
+    lock_statistics statistics;
+    lock_names names;
     holdfast_detector detector;
     std::unique_ptr<futex_watch> futexes;
     std::string why_no_futexes;
@@ -99,6 +103,7 @@ look observer::take() {
     found.at_ns = hf_monotonic_ns();
     found.why_no_futexes = sources_->why_no_futexes;
     found.monitors = sources_->monitors.ask();
+    sources_->statistics.ask(found.monitors);
     std::vector<futex_waits> read;
     auto futexes = sources_->read_futexes(read); // before the processes: what is not among those has ended
     if (sources_->futexes)
@@ -106,18 +111,23 @@ look observer::take() {
     std::map<process_id, bool> alive;
     for (const running_process &each : running_processes()) {
         alive.emplace(each.id, true);
+        process_sample process{.id = each.id,
+                               .name = each.name,
+                               .user = user_named(each.uid),
+                               .under_holdfast = sources_->detector.is_under_holdfast(each.id)};
         auto seen = futexes.find(each.id);
-        bool under_holdfast = sources_->detector.is_under_holdfast(each.id);
-        if (seen == futexes.end() && !under_holdfast)
-            continue;
-        process_sample process{
-            .id = each.id, .name = each.name, .user = user_named(each.uid), .under_holdfast = under_holdfast};
         if (seen != futexes.end()) {
             process.futexes = seen->second.all;
             process.each_lock = std::move(seen->second.words);
         }
-        found.processes.push_back(std::move(process));
+        sources_->statistics.add_to(process);
+        if (!process.each_lock.empty())
+            sources_->names.name(process);
+        if (process.under_holdfast || process.futexes)
+            found.processes.push_back(std::move(process));
     }
+    sources_->statistics.forget_others();
+    sources_->names.forget_others();
     sources_->detector.forget_others();
     if (sources_->futexes)
         sources_->forget_ended(read, alive);

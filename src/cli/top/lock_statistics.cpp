@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/top/lock_statistics.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace holdfast::cli::top {
+namespace {
+
+constexpr int still_looks_max = 10;
+
+// A program may have written anything.
+std::uint64_t whole(double value) {
+    constexpr double highest = 9e18;
+    return value > 0 ? static_cast<std::uint64_t>(std::min(value, highest)) : 0;
+}
+
+distribution distribution_of(const duration_counts &counts) {
+    distribution found;
+    for (std::size_t i = 0; i < counts.size(); i++) {
+        if (counts[i] == 0)
+            continue;
+        bool last = i + 1 == counts.size();
+        found.buckets.push_back({.from_ns = whole(bucket_from_ns(i)),
+                                 .below_ns = whole(bucket_from_ns(i) * (last ? 2 : 1)),
+                                 .count = counts[i]});
+        if (!last)
+            found.buckets.back().below_ns = whole(bucket_from_ns(i + 1));
+    }
+    return found;
+}
+
+const char *name_of(hf_statistics_kind kind) {
+    switch (kind) {
+    case HF_STATISTICS_MUTEX: return "mutex";
+    case HF_STATISTICS_READ_WRITE_LOCK: return "rwlock";
+    case HF_STATISTICS_SPINLOCK: return "spin";
+    case HF_STATISTICS_UNKNOWN: break;
+    }
+    return "lock";
+}
+
+// Two copies of the library in a process see different locks.
+void add(counts &sum, const counts &more) {
+    for (auto part : {&counts::waits, &counts::waited_ns, &counts::blocked_ns, &counts::held_ns})
+        sum.*part += more.*part;
+    for (auto longest : {&counts::longest_wait_ns, &counts::longest_hold_ns})
+        sum.*longest = std::max(sum.*longest, more.*longest);
+}
+
+} // namespace
+
+lock_sample sample_of(const lock_snapshot &lock) {
+    lock_sample found{.address = lock.address, .from = source::locks, .kind = name_of(lock.kind)};
+    found.so_far = {.acquisitions = lock.acquisitions(),
+                    .contended = lock.contended,
+                    .waits = lock.contended + lock.gave_up,
+                    .waited_ns = whole(lock.waited_ns),
+                    .blocked_ns = whole(lock.asleep_ns),
+                    .held_ns = whole(lock.held_ns),
+                    .preemptions = lock.preemptions,
+                    .preempted_ns = whole(lock.preempted_ns),
+                    .longest_wait_ns = whole(lock.longest_wait_ns),
+                    .longest_hold_ns = whole(lock.longest_hold_ns),
+                    .longest_holder = lock.longest_holder,
+                    .waiting = distribution_of(lock.waits),
+                    .holding = distribution_of(lock.holds)};
+    found.creation_site = lock.creation_site;
+    return found;
+}
+
+void lock_statistics::ask(const std::vector<monitor_sample> &monitors) {
+    sockets_.clear();
+    for (const monitor_sample &each : monitors) {
+        if (!each.answers)
+            continue;
+        auto observed = observed_processes(each.socket);
+        for (pid_t pid : observed.value.value_or(std::vector<pid_t>()))
+            sockets_[pid].push_back(each.socket);
+    }
+}
+
+// A process may be known to several: to the service, and to a 'holdfast run --stats', which has what it counts then.
+// After an exec it has other memory, and what is kept stands still.
+lock_statistics::kept *lock_statistics::statistics_of(const process_sample &process) {
+    auto known = kept_.find(process.id);
+    if (known != kept_.end() && known->second.program == process.name && known->second.still_looks < still_looks_max)
+        return &known->second;
+    auto sockets = sockets_.find(process.id.pid);
+    if (sockets == sockets_.end())
+        return known == kept_.end() ? nullptr : &known->second;
+    for (const std::string &socket : sockets->second) {
+        auto opened = open_statistics(socket, process.id.pid);
+        if (opened.value)
+            return &(kept_[process.id] = {.program = process.name, .readers = std::move(*opened.value)});
+    }
+    return nullptr;
+}
+
+bool lock_statistics::add_to(process_sample &process) {
+    kept *known = statistics_of(process);
+    if (!known)
+        return false;
+    known->asked_for = true;
+    process.under_holdfast = true;
+    counts sum;
+    std::vector<lock_sample> locks;
+    for (const statistics_reader &reader : known->readers) {
+        process_snapshot now = reader.read();
+        sum.acquisitions += now.threads.acquisitions;
+        sum.contended += now.threads.contended;
+        sum.preemptions += now.preemptions;
+        sum.preempted_ns += whole(now.preempted_ns);
+        for (const lock_snapshot &each : now.locks) {
+            locks.push_back(sample_of(each));
+            add(sum, locks.back().so_far);
+        }
+    }
+    known->still_looks = sum.acquisitions == known->acquisitions ? known->still_looks + 1 : 0;
+    known->acquisitions = sum.acquisitions;
+    process.locks = std::move(sum);
+    process.each_lock = std::move(locks); // what the kernel saw of the same locks says less
+    return true;
+}
+
+void lock_statistics::forget_others() {
+    std::erase_if(kept_, [](const auto &each) { return !each.second.asked_for; });
+    for (auto &[id, what] : kept_)
+        what.asked_for = false;
+}
+
+} // namespace holdfast::cli::top
