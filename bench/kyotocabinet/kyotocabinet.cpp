@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Kyoto Cabinet's CacheDB as it comes: a hash table in memory, 16 slots with a mutex each.
-#include <kccachedb.h>
+// Kyoto Cabinet's CacheDB as it comes, through its C interface: a hash table in memory, 16 slots with a mutex each.
+#include <kclangc.h>
+#include <memory>
 #include <stdexcept>
 
 #include "program/key_value_workload.hpp"
@@ -10,18 +11,18 @@ namespace {
 class kyoto_store final : public holdfast::bench::key_value_store {
 public:
     kyoto_store() {
-        if (!database_.open("*", kyotocabinet::CacheDB::OWRITER | kyotocabinet::CacheDB::OCREATE))
-            throw std::runtime_error(std::string("can't open a database: ") + database_.error().message());
+        if (!kcdbopen(database_.get(), "*", KCOWRITER | KCOCREATE)) // that name stands for a CacheDB
+            fail("can't open a database");
     }
 
     void put(std::string_view key, std::string_view value) override {
-        if (!database_.set(key.data(), key.size(), value.data(), value.size()))
-            throw std::runtime_error(std::string("can't write: ") + database_.error().message());
+        if (!kcdbset(database_.get(), key.data(), key.size(), value.data(), value.size()))
+            fail("can't write");
     }
 
     bool get(std::string_view key, std::string &value) override {
-        value.resize(256); // one more than any value of ours has
-        int32_t bytes = database_.get(key.data(), key.size(), value.data(), value.size());
+        value.resize(256); // more than any value of ours has
+        int32_t bytes = kcdbgetbuf(database_.get(), key.data(), key.size(), value.data(), value.size());
         value.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
         return bytes >= 0;
     }
@@ -29,7 +30,15 @@ public:
     void settle() override {} // it has nothing in the background
 
 private:
-    kyotocabinet::CacheDB database_;
+    struct deleted {
+        void operator()(KCDB *database) const { kcdbdel(database); }
+    };
+
+    [[noreturn]] void fail(const char *what) const {
+        throw std::runtime_error(std::string(what) + ": " + kcdbemsg(database_.get()));
+    }
+
+    std::unique_ptr<KCDB, deleted> database_{kcdbnew()};
 };
 
 } // namespace
