@@ -28,8 +28,8 @@ unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
 // while nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
 static inline bool hf_spinning_pays(void) {
     const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
-    // Both loads at each question: the group may be moved to another scope at any time (S1). One answer may be as old as
-    // the time between the two.
+    // Both loads at each question: the group may be moved to another scope at any time (S1). One answer may be as old
+    // as the time between the two.
     uint32_t scope = hf_load_relaxed(&page->group[hf_load_relaxed(&hf_own_group)].reads) % HF_HINT_SCOPES;
     if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0)
         return false;

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Counts by scope: programs that can't meet on a CPU do not hear of each other's holders, those that can always do, and
 // nobody misses a holder of its own while it is moved (S1).
+//
+// Shown able to fail: a group that is behind arrives all the same: AHolderIsHeardWhileItIsMoved,
+// AHolderKeepsItsProgramInTheMachinesScope. `intruded_on` never set: WhoComesToTheCpuOfOthersIsHeardThere. A mark cleared
+// from another scope than it was counted in: MovesLeaveNothingInTheCounts. Circles that do not grow: WhoMeetsThrough-
+// OthersSharesAScope. Users not looked at: UsersCanBeKeptApart and others. Empty groups kept: WhoHasEndedIsInNobodysWay
+// and others. An audit of the machine's count alone: AnAuditLooksAtEachScope. Groups left as they were by `reset`:
+// ASuccessorBeginsWithTheMachinesScope.
 #include <algorithm>
 #include <atomic>
 #include <poll.h>
