@@ -77,7 +77,7 @@ struct process_symbols::tables {
     const std::optional<elf_symbols> &symbols_of(const std::string &path) {
         auto [found, is_new] = files.try_emplace(path);
         if (is_new)
-            found->second = read_elf_symbols("/proc/" + std::to_string(process) + "/root" + path);
+            found->second = read_elf_symbols(fmt::format("/proc/{}/root{}", process, path));
         return found->second;
     }
 

@@ -50,14 +50,14 @@ int hf_connect(const char *name, int patience_ms) {
     return -1;
 }
 
-// The one place at which a process's programs most likely differ, and its libraries do not. Scrambled: where our stack is
-// is nobody's business.
+// The one place at which a process's programs most likely differ, and its libraries do not. Scrambled: where our stack
+// is is nobody's business.
 static uint32_t number_of_program(void) {
     return (uint32_t)((getauxval(AT_RANDOM) * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-// Sends the request and returns how it was answered: with HF_REPLY_FAILED also if it was not. *descriptor is what a good
-// reply brings, the caller's to close, or -1.
+// Sends the request and returns how it was answered: with HF_REPLY_FAILED also if it was not. *descriptor is what a
+// good reply brings, the caller's to close, or -1.
 static struct hf_reply ask(const char *socket_name, enum hf_request_kind kind, int *descriptor) {
     struct hf_reply reply = {.status = HF_REPLY_FAILED};
     *descriptor = -1;
@@ -103,8 +103,8 @@ static void begin_statistics(const char *socket_name) {
     close(memory_fd);
 }
 
-// A forked child inherits the page and, in the kernel, the registration. It notes nothing, unless somebody waits for the
-// sum of all processes.
+// A forked child inherits the page and, in the kernel, the registration. It notes nothing, unless somebody waits for
+// the sum of all processes.
 static void begin_statistics_in_child(void) {
     int saved_errno = errno;
     begin_statistics(secure_getenv(HF_STATS_VARIABLE));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the locks call to have noted what they do (observe/statistics_memory.h). Costs a thread a comparison when it takes
-// a lock and one when it gives it back; the rest is out of line, and most of it happens after a lock was given back.
+// What the locks call to have noted what they do (observe/statistics_memory.h). Costs a thread a comparison when it
+// takes a lock and one when it gives it back; the rest is out of line, and most of it happens after a lock was given
+// back.
 //
 // A thread observes one acquisition at a time, from the moment that it has the lock until it gives it back:
 //

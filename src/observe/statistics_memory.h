@@ -37,8 +37,8 @@ enum {
     HF_STATISTICS_HEADER_BYTES = 4096,
 };
 
-// Of the contended acquisitions of a thread one in so many is timed; all are counted. A prime, too. Each thread begins at
-// another place, by its tid.
+// Of the contended acquisitions of a thread one in so many is timed; all are counted. A prime, too. Each thread begins
+// at another place, by its tid.
 enum { HF_CONTENDED_PERIOD = 61 };
 
 enum hf_statistics_kind {

@@ -31,8 +31,8 @@ struct hf_thread_record {
 // made, its number times two and one. 0 when the thread has exited, and for threads without a record of their own.
 #define HF_CLASS_IS_MADE 1ull
 
-// What a thread counts. Written by its owner only, read by anyone. Part of the layout of statistics that other processes
-// read (observe/statistics_memory.h).
+// What a thread counts. Written by its owner only, read by anyone. Part of the layout of statistics that other
+// processes read (observe/statistics_memory.h).
 struct hf_thread_counters {
     uint64_t acquisitions;
     uint64_t contended;     // acquisitions that found the lock held

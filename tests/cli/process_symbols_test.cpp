@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Names of addresses in this very process.
 //
-// Shown able to fail: without the segments' sizes in memory (NamesStaticData, which is in .bss); with the file's offset in
-// place of the address (NamesStaticData); without sorting (NamesPartsOfObjects).
+// Shown able to fail: without the segments' sizes in memory (NamesStaticData, which is in .bss); with the file's offset
+// in place of the address (NamesStaticData); without sorting (NamesPartsOfObjects).
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>

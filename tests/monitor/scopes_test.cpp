@@ -3,11 +3,11 @@
 // nobody misses a holder of its own while it is moved (S1).
 //
 // Shown able to fail: a group that is behind arrives all the same: AHolderIsHeardWhileItIsMoved,
-// AHolderKeepsItsProgramInTheMachinesScope. `intruded_on` never set: WhoComesToTheCpuOfOthersIsHeardThere. A mark cleared
-// from another scope than it was counted in: MovesLeaveNothingInTheCounts. Circles that do not grow: WhoMeetsThrough-
-// OthersSharesAScope. Users not looked at: UsersCanBeKeptApart and others. Empty groups kept: WhoHasEndedIsInNobodysWay
-// and others. An audit of the machine's count alone: AnAuditLooksAtEachScope. Groups left as they were by `reset`:
-// ASuccessorBeginsWithTheMachinesScope.
+// AHolderKeepsItsProgramInTheMachinesScope. `intruded_on` never set: WhoComesToTheCpuOfOthersIsHeardThere. A mark
+// cleared from another scope than it was counted in: MovesLeaveNothingInTheCounts. Circles that do not grow:
+// WhoMeetsThroughOthersSharesAScope. Users not looked at: UsersCanBeKeptApart and others. Empty groups kept:
+// WhoHasEndedIsInNobodysWay and others. An audit of the machine's count alone: AnAuditLooksAtEachScope. Groups left as
+// they were by `reset`: ASuccessorBeginsWithTheMachinesScope.
 #include <algorithm>
 #include <atomic>
 #include <poll.h>
