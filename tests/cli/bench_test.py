@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 import pytest
 from conftest import assert_usage_error, running, wait_until
 
-QUICK = ["--seconds", "0.02", "--rounds", "1"]
+QUICK = ["--seconds", "0.1", "--rounds", "1"]
 LONG = ["bench", "shared-memory", "--seconds", "60", "--rounds", "1", "--locks", "glibc", "--threads", "2"]
 ALWAYS = {"workload", "lock", "threads", "background", "round", "status"}
 MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s"}
