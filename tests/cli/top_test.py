@@ -2,8 +2,7 @@
 """holdfast top: what it shows of programs, for scripts and on a terminal, and that it leaves the terminal as it was.
 
 Shown able to fail: ticks_of() with another unit (nothing is shown); handle_ending_signals() left out (the terminal
-stays as it is under top); other users' processes not left out of running_processes(); KEY_RESIZE dropped by the
-terminal; monitor_list that asks the service alone; lock_statistics::add_to() left out.
+stays as it is under top); SIGWINCH ignored; monitor_list that asks the service alone.
 """
 
 import fcntl

@@ -76,7 +76,7 @@ TEST(change, takes_a_number_that_is_given_again_for_a_new_process) {
 TEST(change, takes_a_count_that_is_far_less_for_one_that_has_begun_anew) {
     counts old{.acquisitions = 1000, .contended = 3, .waiting = times({1, 2})};
     counts fresh{.acquisitions = 50, .contended = 4, .waiting = times({1, 3})};
-    const rates &rates = between(look_at(1, {process(7, 1, old)}), look_at(2, {process(7, 1, fresh)})).processes[0].now;
+    const rates rates = between(look_at(1, {process(7, 1, old)}), look_at(2, {process(7, 1, fresh)})).processes[0].now;
     EXPECT_DOUBLE_EQ(*rates.acquisitions_per_s, 50);
     EXPECT_EQ(rates.waiting.total(), 4u);
 }
