@@ -50,8 +50,8 @@ int hf_connect(const char *name, int patience_ms) {
     return -1;
 }
 
-// The one place at which a process's programs most likely differ, and its libraries do not. Scrambled: where our stack
-// is is nobody's business.
+// In what a process's programs most likely differ, and its libraries do not. Scrambled: where our stack is is nobody's
+// business.
 static uint32_t number_of_program(void) {
     return (uint32_t)((getauxval(AT_RANDOM) * 0x9e3779b97f4a7c15u) >> 32);
 }

@@ -51,7 +51,7 @@ lock_snapshot snapshot_of(std::uint64_t address, const hf_lock_statistics &entry
     lock.kind = static_cast<hf_statistics_kind>(hf_load_relaxed(&entry.kind));
     lock.uncontended = hf_load_relaxed(&entry.uncontended);
     lock.slept = hf_load_relaxed(&entry.slept);
-    lock.contended = hf_load_relaxed(&entry.contended);
+    lock.contended = hf_load_relaxed(&entry.spun) + lock.slept;
     lock.gave_up = hf_load_relaxed(&entry.gave_up);
     lock.sleeps = hf_load_relaxed(&entry.sleeps);
     lock.waited_ns = to_ns(hf_load_relaxed(&entry.wait_ticks));
@@ -169,8 +169,10 @@ process_snapshot statistics_reader::read() const {
         if (address == 0)
             continue;
         process.locks.push_back(snapshot_of(address, entries[place]));
-        if (auto found = pending.find(address); found != pending.end())
+        if (auto found = pending.find(address); found != pending.end()) {
             process.locks.back().contended += found->second;
+            process.locks.back().slept += found->second;
+        }
     }
     return process;
 }

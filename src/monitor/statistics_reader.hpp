@@ -26,8 +26,8 @@ struct lock_snapshot {
     std::uint64_t address = 0; // of the lock, in the process; of all locks that have ever lain there
     hf_statistics_kind kind = HF_STATISTICS_UNKNOWN;
     std::uint64_t uncontended = 0;    // estimated: acquisitions that found it free
-    std::uint64_t contended = 0;      // exact: those that did not
-    std::uint64_t slept = 0;          // estimated: of the contended ones, those that slept
+    std::uint64_t contended = 0;      // those that did not: `slept`, and estimated those that spun only
+    std::uint64_t slept = 0;          // exact: of the contended ones, those that slept
     std::uint64_t gave_up = 0;        // exact: waits that ended by their deadline
     std::uint64_t sleeps = 0;         // estimated: times that a waiter went to sleep
     double waited_ns = 0;             // estimated: by all waiters together

@@ -98,8 +98,8 @@ static void add_way(struct hf_lock_statistics *entry, const struct hf_observatio
         add(&entry->uncontended, seen->stands_for);
         return;
     }
-    if (seen->way == HF_ACQUIRED_ASLEEP)
-        add(&entry->slept, seen->stands_for);
+    if (seen->way == HF_ACQUIRED_SPINNING) // those that slept are counted by count_slept
+        add(&entry->spun, seen->stands_for);
     add_wait(entry, seen);
 }
 
@@ -151,11 +151,11 @@ void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_stati
     observe(lock, self, &(struct hf_observation){.stands_for = HF_NOTED_PERIOD, .way = HF_ACQUIRED_FREE, .kind = kind});
 }
 
-// How many contended acquisitions a thread keeps to itself, as long as they are of one lock.
+// How many acquisitions after sleep a thread keeps to itself, as long as they are of one lock.
 enum { HF_PENDING_MAX = 64 };
 
-static void count_contended(char *memory, uint64_t lock, struct hf_thread_counters *counters,
-                            enum hf_statistics_kind kind) {
+static void count_slept(char *memory, uint64_t lock, struct hf_thread_counters *counters,
+                        enum hf_statistics_kind kind) {
     uint64_t pending = counters->pending + 1;
     if (counters->pending_lock == lock && pending < HF_PENDING_MAX) {
         hf_store_relaxed(&counters->pending, pending);
@@ -169,7 +169,7 @@ static void count_contended(char *memory, uint64_t lock, struct hf_thread_counte
     if (before != lock)
         entry = --pending ? entry_of(memory, before, HF_STATISTICS_UNKNOWN) : NULL;
     if (entry)
-        add(&entry->contended, pending);
+        add(&entry->slept, pending);
 }
 
 static void note_giving_up(char *memory, uint64_t lock, enum hf_statistics_kind kind) {
@@ -178,8 +178,8 @@ static void note_giving_up(char *memory, uint64_t lock, enum hf_statistics_kind 
         add(&entry->gave_up, 1);
 }
 
-void hf_note_wait(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
-                  const struct hf_wait *wait, bool acquired) {
+void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
+                         const struct hf_wait *wait, bool acquired) {
     char *memory = hf_load_relaxed(&hf_noting.memory);
     if (!memory || !self->tid) // a record that threads share observes nothing
         return;
@@ -187,7 +187,8 @@ void hf_note_wait(const void *lock, struct hf_thread_record *self, enum hf_stati
         note_giving_up(memory, (uintptr_t)lock, kind);
         return;
     }
-    count_contended(memory, (uintptr_t)lock, hf_counters(self), kind);
+    if (wait->sleeps)
+        count_slept(memory, (uintptr_t)lock, hf_counters(self), kind);
     if (!wait->began_ticks)
         return;
     struct hf_observation seen = {.wait_ticks = ticks_since(wait->began_ticks),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the locks call to have noted what they do (observe/statistics_memory.h). Costs a thread a comparison when it
-// takes a lock and one when it gives it back; the rest is out of line, and most of it happens after a lock was given
-// back.
+// What the locks call to have noted what they do (observe/statistics_memory.h). A thread pays a comparison when it
+// takes a lock and one when it gives it back; the rest is out of line, and most of it comes after
+// a lock was given back.
 //
 // A thread observes one acquisition at a time, from the moment that it has the lock until it gives it back:
 //
@@ -83,9 +83,15 @@ static inline void hf_wait_awakes(struct hf_wait *wait) {
 void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind)
     __attribute__((cold, visibility("hidden")));
 
+void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
+                         const struct hf_wait *wait, bool acquired) __attribute__((cold, visibility("hidden")));
+
 // The caller has waited, and has the lock or, with `acquired` false, has given up.
-void hf_note_wait(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
-                  const struct hf_wait *wait, bool acquired) __attribute__((cold, visibility("hidden")));
+static inline void hf_note_wait(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
+                                const struct hf_wait *wait, bool acquired) {
+    if (HF_UNLIKELY(wait->began_ticks || wait->sleeps || !acquired))
+        hf_note_wait_slowly(lock, self, kind, wait, acquired);
+}
 
 // Counts an acquisition after a wait. When its turn to be noted comes in vain, the next one's is as far away as ever.
 static inline void hf_count_waited_acquisition(struct hf_thread_record *self) {

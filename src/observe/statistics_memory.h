@@ -37,8 +37,8 @@ enum {
     HF_STATISTICS_HEADER_BYTES = 4096,
 };
 
-// Of the contended acquisitions of a thread one in so many is timed; all are counted. A prime, too. Each thread begins
-// at another place, by its tid.
+// Of the contended acquisitions of a thread one in so many is timed. A prime, too. Each thread begins at
+// another place, by its tid.
 enum { HF_CONTENDED_PERIOD = 61 };
 
 enum hf_statistics_kind {
@@ -74,16 +74,16 @@ static inline uint64_t hf_histogram_from_ticks(uint32_t bucket) {
 
 // What is known of one lock. "Estimated": each that was noted counts for all that it stands for.
 struct hf_lock_statistics {
-    uint32_t kind;               // enum hf_statistics_kind
-    uint32_t longest_holder;     // tid of who held it for longest_hold_ticks
-    uint64_t uncontended;        // acquisitions that found the lock free; estimated
-    uint64_t contended;          // that did not; exact with what threads have pending (hf_thread_counters)
-    uint64_t slept;              // of these that slept; estimated
-    uint64_t gave_up;            // waits that ended by their deadline, without the lock; exact
-    uint64_t sleeps;             // times that a waiter went to sleep; estimated
-    uint64_t wait_ticks;         // of contended acquisitions; estimated
-    uint64_t asleep_ticks;       // of these, asleep
-    uint64_t hold_ticks;         // estimated
+    uint32_t kind;           // enum hf_statistics_kind
+    uint32_t longest_holder; // tid of who held it for longest_hold_ticks
+    uint64_t uncontended;    // acquisitions that found the lock free; estimated
+    uint64_t spun;           // that did not, and got it without sleeping; estimated
+    uint64_t slept;        // that slept; exact with what threads have pending (hf_thread_counters). Contended are both
+    uint64_t gave_up;      // waits that ended by their deadline, without the lock; exact
+    uint64_t sleeps;       // times that a waiter went to sleep; estimated
+    uint64_t wait_ticks;   // of contended acquisitions; estimated
+    uint64_t asleep_ticks; // of these, asleep
+    uint64_t hold_ticks;   // estimated
     uint64_t longest_wait_ticks; // of those that were timed
     uint64_t longest_hold_ticks; // likewise
     uint64_t preemptions;        // of holders, while they could have gone on. By the monitor: 0 without one

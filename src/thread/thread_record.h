@@ -40,7 +40,7 @@ struct hf_thread_counters {
     uint64_t blocked;       // times that the thread went to sleep for a lock
     uint64_t mode_switches; // times that a waiter left the queue because spinning did not pay any more
     uint64_t next_noted;    // the number of the acquisition that is to be noted next; 0: none is
-    uint64_t pending_lock;  // address of a lock that this thread has waited for
+    uint64_t pending_lock;  // address of a lock that this thread has slept for
     uint64_t pending;       // and how often it has got it so, not yet in the lock's entry
 } HF_CACHE_ALIGNED;
 

@@ -2,7 +2,7 @@
 // What is noted of locks, as a reader sees it. Without a monitor: who finds a lock held goes to sleep.
 //
 // Shown able to fail: with next_noted left as it is in hf_note_free (OneInAPeriod…, LocksTakenInTurn…); with a period
-// of 1024 (LocksTakenInTurn…); with nothing added to what is pending (AllThatSpun…, WhatIsPending…); with a store for
+// of 1024 (LocksTakenInTurn…); with nothing added to what is pending (WhatIsPending…, AllThatSlept…); with a store for
 // the compare-and-swap in entry_of (ThreadsThatRace…); without counting what finds no place (AFullTable…); without
 // MADV_WIPEONFORK (AForkedChild…); with hf_is_observed true for any lock (LockCoupling…); with the same lock kept
 // observed (ALockWhoseRelease…); without the note before ETIMEDOUT in hf_flexguard_wait (AWaitThatGaveUp…); without
@@ -163,7 +163,7 @@ TEST_F(observation, AWaitThatIsTimedStandsForOthers) {
     sleeper.join();
     lock_snapshot seen = noted_of(&lock);
     EXPECT_EQ(seen.contended, 1u);
-    EXPECT_EQ(seen.slept, std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_EQ(seen.slept, 1u);
     EXPECT_GE(seen.sleeps, std::uint64_t{HF_CONTENDED_PERIOD});
     EXPECT_EQ(total(seen.waits), std::uint64_t{HF_CONTENDED_PERIOD});
     EXPECT_EQ(total(seen.holds), std::uint64_t{HF_CONTENDED_PERIOD});
@@ -181,35 +181,51 @@ void spin_and_release(const void *lock) {
         hf_note_release(hf_self());
 }
 
-TEST_F(observation, AllThatSpunAreCountedAndSomeTimed) {
-    hf_flexguard_t &first = new_lock(), &second = new_lock();
+TEST_F(observation, OfThoseThatSpunOneInAPeriodStandsForAll) {
+    hf_flexguard_t &first = new_lock();
     in_a_thread([&] {
         wait_is_next_timed();
         for (int i = 0; i < 1000; i++)
             spin_and_release(&first);
-        spin_and_release(&second);
     });
     lock_snapshot seen = noted_of(&first);
-    EXPECT_EQ(seen.contended, 1000u);
+    EXPECT_EQ(seen.contended, (1u + 999 / HF_CONTENDED_PERIOD) * HF_CONTENDED_PERIOD);
     EXPECT_EQ(seen.slept, 0u);
     EXPECT_EQ(total(seen.waits), (1u + 999 / HF_CONTENDED_PERIOD) * HF_CONTENDED_PERIOD);
-    EXPECT_EQ(noted_of(&second).contended, 1u);
+}
+
+// As a lock that was got after sleep calls it.
+void sleep_and_release(const void *lock) {
+    hf_wait wait = {};
+    wait.sleeps = 1;
+    hf_note_wait(lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
 }
 
 TEST_F(observation, WhatIsPendingIsCountedToo) {
-    hf_flexguard_t &lock = new_lock();
-    std::atomic<bool> spun = false, seen = false;
+    hf_flexguard_t &first = new_lock(), &second = new_lock();
+    std::atomic<int> slept = 0, seen = 0;
     std::thread thread([&] {
-        for (int i = 0; i < 10; i++)
-            spin_and_release(&lock);
-        spun = true;
-        while (!seen)
+        for (int i = 0; i < 1000; i++)
+            sleep_and_release(&first);
+        slept = 1;
+        while (seen < 1)
+            usleep(1000);
+        sleep_and_release(&second);
+        sleep_and_release(&first);
+        slept = 2;
+        while (seen < 2)
             usleep(1000);
     });
-    while (!spun)
+    while (slept < 1)
         usleep(1000);
-    EXPECT_EQ(noted_of(&lock).contended, 10u);
-    seen = true;
+    EXPECT_EQ(noted_of(&first).slept, 1000u);
+    EXPECT_EQ(noted_of(&first).contended, 1000u);
+    seen = 1;
+    while (slept < 2)
+        usleep(1000);
+    EXPECT_EQ(noted_of(&first).slept, 1001u);
+    EXPECT_EQ(noted_of(&second).slept, 1u);
+    seen = 2;
     thread.join();
 }
 
@@ -247,7 +263,7 @@ TEST_F(observation, ALockWhoseReleaseWasNotSeenGivesPlaceToItself) {
         hf_note_release(hf_self());
     });
     EXPECT_EQ(noted_of(&lock).contended, 3u);
-    EXPECT_EQ(noted_of(&lock).slept, 3u * HF_CONTENDED_PERIOD);
+    EXPECT_EQ(total(noted_of(&lock).waits), 3u * HF_CONTENDED_PERIOD);
     EXPECT_EQ(total(noted_of(&lock).holds), std::uint64_t{HF_CONTENDED_PERIOD});
 }
 
@@ -267,17 +283,21 @@ TEST_F(observation, AWaitThatGaveUpIsNoAcquisition) {
 TEST_F(observation, SpinlocksNoteTheirWaits) {
     static int word;
     word = HF_SPIN_HELD;
-    std::uint64_t before = own_statistics().read_threads().contended;
+    std::atomic<std::uint64_t> before = UINT64_MAX;
     std::thread waiter([&] {
+        wait_is_next_timed();
+        before = own_statistics().read_threads().contended;
         hf_spin_acquire(&word, hf_self());
         hf_spin_release(&word, hf_self());
     });
-    while (own_statistics().read_threads().contended == before)
+    while (before == UINT64_MAX || own_statistics().read_threads().contended == before)
         usleep(1000);
     hf_store_release(&word, HF_SPIN_FREE);
     waiter.join();
-    EXPECT_EQ(noted_of(&word).kind, HF_STATISTICS_SPINLOCK);
-    EXPECT_EQ(noted_of(&word).contended, 1u);
+    lock_snapshot seen = noted_of(&word);
+    EXPECT_EQ(seen.kind, HF_STATISTICS_SPINLOCK);
+    EXPECT_EQ(seen.contended, seen.slept ? 1u : std::uint64_t{HF_CONTENDED_PERIOD}) << "it naps if it waits for long";
+    EXPECT_EQ(total(seen.waits), std::uint64_t{HF_CONTENDED_PERIOD});
 }
 
 // Each with a lock of its own, for which the search begins at the same place: they want the same place at once.
