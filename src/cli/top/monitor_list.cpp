@@ -53,9 +53,10 @@ std::vector<std::string> run_sockets_in(const std::string &listing) {
 std::vector<monitor_sample> monitor_list::ask() {
     std::vector<monitor_sample> found{sample_of(service_socket_, ask_service(service_socket_, patience_ms))};
     std::ifstream file("/proc/net/unix", std::ios::binary);
-    std::string listing{std::istreambuf_iterator<char>(file), {}};
+    std::ostringstream listing;
+    listing << file.rdbuf();
     std::map<std::string, int> asked_again_in;
-    for (const std::string &socket : run_sockets_in(listing)) {
+    for (const std::string &socket : run_sockets_in(listing.str())) {
         auto waits = asked_again_in_.find(socket);
         if (waits != asked_again_in_.end() && waits->second > 0) {
             asked_again_in[socket] = waits->second - 1;

@@ -16,9 +16,12 @@
 namespace holdfast::cli::top {
 namespace {
 
+// As much as there is. A process that ends meanwhile makes reading fail, which an iterator would throw.
 std::string content_of(const std::string &path) {
     std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
 }
 
 // The fields of /proc/PID/stat behind the name, which may contain anything: field 3, the state, is the first.
