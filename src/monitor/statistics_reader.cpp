@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unordered_map>
@@ -114,6 +115,10 @@ double bucket_from_ns(std::size_t bucket) {
 std::optional<statistics_reader> statistics_reader::of(int fd) {
     struct stat file {};
     if (fstat(fd, &file) != 0 || file.st_size != static_cast<off_t>(HF_STATISTICS_BYTES))
+        return std::nullopt;
+    // From whoever has the socket: memory that may shrink would end us by SIGBUS.
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK))
         return std::nullopt;
     void *memory = mmap(nullptr, HF_STATISTICS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)

@@ -30,12 +30,13 @@
 namespace holdfast {
 namespace {
 
-int new_memory() {
+int new_memory(off_t bytes = HF_STATISTICS_BYTES, int seals = F_SEAL_SHRINK) {
     hf_statistics_header header{};
     header.version = HF_STATISTICS_VERSION;
-    int fd = memfd_create("statistics", MFD_CLOEXEC);
-    EXPECT_EQ(ftruncate(fd, HF_STATISTICS_BYTES), 0);
+    int fd = memfd_create("statistics", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    EXPECT_EQ(ftruncate(fd, bytes), 0);
     EXPECT_EQ(pwrite(fd, &header, sizeof(header), 0), static_cast<ssize_t>(sizeof(header)));
+    EXPECT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
     return fd;
 }
 
@@ -386,7 +387,15 @@ TEST(statistics_memory, OfAnotherVersionOrSizeIsNotRead) {
     EXPECT_EQ(pwrite(fd, &other, sizeof(other), 0), static_cast<ssize_t>(sizeof(other)));
     EXPECT_FALSE(statistics_reader::of(fd));
     EXPECT_TRUE(in_child(fork(), [fd] { return !hf_statistics_begin(fd) && !hf_statistics_are_on(); }));
-    EXPECT_EQ(ftruncate(fd, 4096), 0);
+    close(fd);
+    int smaller = new_memory(4096);
+    EXPECT_FALSE(statistics_reader::of(smaller));
+    close(smaller);
+}
+
+// Shown able to fail: without F_GET_SEALS in statistics_reader::of.
+TEST(statistics_memory, ThatMayShrinkIsNotRead) {
+    int fd = new_memory(HF_STATISTICS_BYTES, F_SEAL_GROW);
     EXPECT_FALSE(statistics_reader::of(fd));
     close(fd);
 }
