@@ -66,7 +66,7 @@ struct process_snapshot {
 // The memory of one process (of one copy of the library in it). Stays readable after the process has ended.
 class statistics_reader {
 public:
-    // Behind the descriptor, which is not kept. Nothing when it is something else, may shrink, or is of another version.
+    // Behind the descriptor, which is not kept. Nothing when it is something else, may shrink, or has another version.
     static std::optional<statistics_reader> of(int fd);
     statistics_reader(statistics_reader &&other) noexcept;
     statistics_reader &operator=(statistics_reader &&other) noexcept;
