@@ -54,7 +54,7 @@ def test_about_tells_where_the_figures_come_from(holdfast, tmp_path):
     assert set(about) == {"machine", "cpus", "kernel", "holdfast", "glibc", "compiler", "command", "date", "monitor"}
     assert about["cpus"] == len(os.sched_getaffinity(0))
     assert about["command"].endswith(
-        f"bench shared-memory --seconds 0.02 --rounds 1 --locks glibc --threads 1 --json {path}")
+        f"bench shared-memory {' '.join(QUICK)} --locks glibc --threads 1 --json {path}")
     assert about["monitor"]
 
 
