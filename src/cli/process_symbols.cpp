@@ -42,7 +42,7 @@ std::string readable(const std::string &name) {
     int status = 0;
     std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                       &std::free);
-    return status == 0 ? plain.get() : name;
+    return status == 0 ? plain.get() : name.substr(0, name.find('@')); // without the version
 }
 
 std::string with_offset(const std::string &name, std::uint64_t offset) {
@@ -121,6 +121,10 @@ process_symbols::process_symbols(pid_t process) : tables_(std::make_unique<table
 process_symbols::process_symbols(process_symbols &&) noexcept = default;
 process_symbols &process_symbols::operator=(process_symbols &&) noexcept = default;
 process_symbols::~process_symbols() = default;
+
+void process_symbols::look_again() {
+    tables_->mapped.reset();
+}
 
 std::string process_symbols::name_of(std::uint64_t address) const {
     return tables_->name_of(address);

@@ -17,6 +17,9 @@ public:
     process_symbols &operator=(process_symbols &&) noexcept;
     ~process_symbols();
 
+    // Reads the process's map once more when it is asked the next time.
+    void look_again();
+
     // "queue_lock", "table+0x40" inside an object, "server+0x1234" (file and offset) for what has no symbol, "[heap]"
     // or "[anonymous]" for memory that no file is behind; empty when nothing is mapped there or the map can't be read
     // (the process has ended, or is another user's).

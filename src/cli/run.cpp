@@ -79,6 +79,8 @@ void add_run(CLI::App &app, action &chosen) {
         ->type_name("KIND:LOCK,...")
         ->envname(HF_CONF_VARIABLE);
     verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");
+    verb->add_flag("--creation-sites", options->wanted.creation_sites,
+                   "Note where locks are initialised, for 'holdfast top' to name those that have no name");
     verb->add_flag("--as-root", options->as_root,
                    "Under sudo: run the program as root, not as the user who called sudo");
     verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");

@@ -18,6 +18,7 @@
 #include "cli/invoker.hpp"
 #include "hint/registration.h"
 #include "lock/lock_table.h"
+#include "observe/creation_sites.h"
 #include "preload/policy_text.h"
 
 namespace holdfast::cli {
@@ -104,6 +105,8 @@ environment session::preload_environment(const interposition &wanted) const {
     variables.emplace_back(HF_LOCK_VARIABLE, wanted.lock);
     if (!wanted.conf.empty())
         variables.emplace_back(HF_CONF_VARIABLE, wanted.conf);
+    if (wanted.creation_sites)
+        variables.emplace_back(HF_CREATION_SITES_VARIABLE, "1");
     if (wanted.stats)
         variables.emplace_back(HF_STATS_VARIABLE, server_->socket_name());
     return variables;

@@ -22,6 +22,7 @@ struct interposition {
     std::string lock = "default"; // of its mutexes: a name of lock_list.def, "default" or "glibc"
     std::string conf;             // of its other objects too, as preload/policy_text.h reads it
     bool stats = false;
+    bool creation_sites = false; // noted
 
     bool leaves_program_as_it_is() const { return lock == "glibc" && conf.empty(); }
 };

@@ -20,12 +20,13 @@ enum hf_queue_state {
     HF_QUEUE_HEAD = 2,
 };
 
-// What a thread says of itself, in its own memory: the two words that the monitor reads when the thread is switched
-// out. The thread is critical when it holds a lock, or may by the time the monitor looks (critical_depth > 0), or is
-// the next to get one (queue_state == HF_QUEUE_HEAD).
+// What a thread says of itself, in its own memory: what the monitor reads when the thread is switched out. The thread
+// is critical when it holds a lock, or may by the time the monitor looks (critical_depth > 0), or is the next to get
+// one (queue_state == HF_QUEUE_HEAD).
 struct hf_critical_words {
     uint32_t critical_depth;
     uint32_t queue_state;
+    uint64_t lock; // address of the lock that it took, or tried to take, last; for statistics only
 };
 
 #define HF_HINT_VERSION 2

@@ -16,6 +16,7 @@
 // process to note in; it goes to the socket that HOLDFAST_STATS names, if that is set (cli/run.cpp). The server keeps a
 // descriptor of the memory for as long as the process runs. PROCESSES is answered by a struct hf_observed_processes,
 // STATISTICS by a descriptor of a process's memory to read in: of one of the asker's own user, or, for root, of any.
+// ABSENCES is answered, to the same askers, by a struct hf_process_absences.
 //
 // Messages have a fixed size, and a version first; every version has version and kind, or version and status, where
 // this one has them. A malformed request is answered by a status that says so, and the connection is closed.
@@ -28,6 +29,7 @@
 #include <sys/un.h>
 
 #include "hint/hint_page.h"
+#include "hint/holder_absences.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,7 +39,7 @@ extern "C" {
 #define HF_STATS_VARIABLE "HOLDFAST_STATS"
 #define HF_SERVICE_SOCKET "/run/holdfast/monitor.sock"
 
-#define HF_REGISTRATION_VERSION 4
+#define HF_REGISTRATION_VERSION 5
 
 // How long a process waits for its monitor before it goes on without one.
 #define HF_REGISTRATION_PATIENCE_MS 3000
@@ -48,6 +50,7 @@ enum hf_request_kind {
     HF_REQUEST_OWN_STATISTICS = 3,
     HF_REQUEST_PROCESSES = 4,
     HF_REQUEST_STATISTICS = 5,
+    HF_REQUEST_ABSENCES = 6,
 };
 
 struct hf_request {
@@ -55,7 +58,7 @@ struct hf_request {
     uint32_t kind;
     int64_t tls_offset; // REGISTER: hf_thread_record_tls_offset()
     uint32_t program;   // OWN_STATISTICS: most likely another number in each program that a process executes
-    uint32_t process;   // PROCESSES: those with a greater number than this; STATISTICS: whose
+    uint32_t process;   // PROCESSES: those with a greater number than this; STATISTICS, ABSENCES: whose
     uint32_t index;     // STATISTICS: which of its memories; 0 is the newest
     uint32_t reserved;
 };
@@ -111,6 +114,24 @@ struct hf_observed_processes {
     struct hf_reply reply;
     uint32_t count; // HF_PROCESSES_A_REPLY: ask again for those with greater numbers than the last one
     uint32_t process[HF_PROCESSES_A_REPLY]; // that the asker may read the statistics of, in ascending order
+};
+
+enum { HF_ABSENCES_A_REPLY = 256 };
+
+struct hf_lock_absences {
+    uint64_t lock;
+    struct hf_holder_absences holders;
+};
+
+// Of the locks of a process: those whose holders were preempted for longest, that first; and the sums over all.
+struct hf_process_absences {
+    struct hf_reply reply;
+    uint64_t count;
+    uint64_t preemptions;
+    uint64_t preempted_ns;
+    uint64_t sleeps;
+    uint64_t asleep_ns;
+    struct hf_lock_absences each[HF_ABSENCES_A_REPLY];
 };
 
 // Registers this process with its monitor, if there is one. Never fails: whatever goes wrong, the process runs without

@@ -21,7 +21,7 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_coun
 
 // Takes the word if it is free. The caller counts the acquisition.
 static inline bool hf_flexguard_try_word(uint32_t *word, struct hf_thread_record *self) {
-    hf_critical_enter(self);
+    hf_critical_enter_for(self, word);
     if (HF_LIKELY(hf_word_trylock(word, HF_WORD_HELD)))
         return true;
     hf_critical_leave(self);

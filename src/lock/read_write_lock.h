@@ -85,7 +85,7 @@ void hf_rw_wake_readers(const struct hf_rw_lock *lock) __attribute__((cold, visi
 // Begins to read: the caller is counted as a reader and critical. What the state was says whether it holds the lock
 // now; if not, it has to wait (hf_rw_wait_to_read) or to give up what it has begun (hf_rw_read_release).
 static inline uint32_t hf_rw_read_begin(struct hf_rw_lock *lock, struct hf_thread_record *self) {
-    hf_critical_enter(self);
+    hf_critical_enter_for(self, &lock->state);
     // Acquire: pairs with the release of the last writer.
     return hf_fetch_add_acquire(&lock->state, HF_RW_READER);
 }
@@ -100,7 +100,7 @@ static inline bool hf_rw_has_begun(uint32_t was) {
 
 // Takes the lock for reading if no writer has it or is to have it first. Returns 0, EBUSY or EAGAIN.
 static inline int hf_rw_read_try_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self) {
-    hf_critical_enter(self);
+    hf_critical_enter_for(self, &lock->state);
     uint32_t state = hf_load_relaxed(&lock->state);
     while (hf_rw_has_begun(state)) {
         if (hf_cas_acquire_or_load(&lock->state, &state, state + HF_RW_READER))
@@ -111,7 +111,7 @@ static inline int hf_rw_read_try_acquire(struct hf_rw_lock *lock, struct hf_thre
 }
 
 static inline bool hf_rw_write_try_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self) {
-    hf_critical_enter(self);
+    hf_critical_enter_for(self, &lock->state);
     // Acquire: pairs with the release of the last writer and of every reader since.
     uint32_t state = hf_load_relaxed(&lock->state);
     while (hf_rw_is_free(state)) {

@@ -23,7 +23,7 @@ extern "C" {
 void hf_spin_wait(int *word, struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
 
 static inline bool hf_spin_try_acquire(int *word, struct hf_thread_record *self) {
-    hf_critical_enter(self);
+    hf_critical_enter_for(self, word);
     if (HF_LIKELY(hf_cas_acquire(word, HF_SPIN_FREE, HF_SPIN_HELD))) // pairs with hf_spin_release
         return true;
     hf_critical_leave(self);

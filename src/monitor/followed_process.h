@@ -13,6 +13,9 @@ struct hf_followed_process {
     int64_t tls_offset[HF_RECORDS_A_THREAD];
     uint32_t group; // on the page: struct hf_hint_group
     uint32_t user;  // who registered it
+    // CLOCK_MONOTONIC. No two processes have begun in the same nanosecond: another name for this one, for as long as it
+    // is this program.
+    uint64_t since_ns;
 };
 
 // What a walk over all threads finds of a group.

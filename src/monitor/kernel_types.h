@@ -24,7 +24,13 @@ typedef __u64 uint64_t;
 typedef __s64 int64_t;
 
 // From the kernel's user-space interface, <linux/bpf.h>.
-enum bpf_map_type { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_TASK_STORAGE = 29 };
+enum bpf_map_type {
+    BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_LRU_HASH = 9,
+    BPF_MAP_TYPE_TASK_STORAGE = 29
+};
+enum { BPF_F_USER_STACK = 256 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 enum { BPF_NOEXIST = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
@@ -75,6 +81,7 @@ struct cpumask {
 
 struct task_struct {
     unsigned int flags;
+    int pid;
     __u64 start_boottime;
     struct task_struct *group_leader;
     struct bpf_local_storage *bpf_storage;

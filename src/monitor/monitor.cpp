@@ -26,7 +26,9 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "monitor/descriptor.hpp"
+#include "monitor/holder_absences.hpp"
 
 #include "preemption_monitor.skel.h"
 
@@ -105,6 +107,7 @@ struct monitor::loaded {
     std::mutex walking; // its findings are in the program's own variables
     std::string why_no_pins;
     descriptor pins_lock;
+    std::optional<holder_absences> absences;
 
     ~loaded() {
         if (page)
@@ -128,6 +131,7 @@ struct monitor::loaded {
         if (error)
             unavailable("the kernel refuses the Preemption Monitor", -error);
         map_page();
+        absences.emplace(bpf_map__fd(skeleton->maps.absences));
         return page->version == HF_HINT_VERSION || page->version == 0; // 0: new
     }
 
@@ -187,6 +191,12 @@ struct monitor::loaded {
         return taken;
     }
 
+    std::optional<hf_followed_process> followed(int pidfd) const {
+        hf_followed_process process{};
+        bool known = bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.followed), &pidfd, &process) == 0;
+        return known ? std::optional(process) : std::nullopt;
+    }
+
     void correct(std::int64_t by, std::uint32_t scope, std::uint32_t repairs) const {
         struct {
             std::int64_t by;
@@ -231,7 +241,7 @@ monitor::~monitor() {
 
 int monitor::follow(int pidfd, std::int64_t tls_offset, std::uint32_t group, std::uint32_t user) {
     int map = bpf_map__fd(loaded_->skeleton->maps.followed);
-    hf_followed_process process{.tls_offset = {}, .group = group, .user = user};
+    hf_followed_process process{.tls_offset = {}, .group = group, .user = user, .since_ns = hf_monotonic_ns()};
     if (bpf_map_lookup_elem(map, &pidfd, &process) != 0 && errno != ENOENT)
         return errno;
     for (std::int64_t &known : process.tls_offset) {
@@ -250,9 +260,15 @@ void monitor::forget(int pidfd) {
 }
 
 std::optional<std::uint32_t> monitor::group_of(int pidfd) const {
-    hf_followed_process process{};
-    bool known = bpf_map_lookup_elem(bpf_map__fd(loaded_->skeleton->maps.followed), &pidfd, &process) == 0;
-    return known ? std::optional(process.group) : std::nullopt;
+    auto process = loaded_->followed(pidfd);
+    return process ? std::optional(process->group) : std::nullopt;
+}
+
+bool monitor::tell_absences(int pidfd, hf_process_absences &told) {
+    auto process = loaded_->followed(pidfd);
+    if (process)
+        loaded_->absences->tell(process->since_ns, told);
+    return process.has_value();
 }
 
 void monitor::move_group(std::uint32_t group, std::uint32_t reads, std::uint32_t counts_in) {

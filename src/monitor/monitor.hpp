@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "hint/hint_page.h"
+#include "hint/registration.h"
 
 extern "C" {
 #include "monitor/followed_process.h"
@@ -59,6 +59,10 @@ public:
 
     // Of a process that is followed.
     std::optional<std::uint32_t> group_of(int pidfd) const;
+
+    // Which locks of a process that is followed had holders that were not running: `told` but for its reply. False for
+    // one that is not followed. A moment old: nobody can make us read it all the time.
+    bool tell_absences(int pidfd, hf_process_absences &told);
 
     // Stops following it; nothing happens if it wasn't followed.
     void forget(int pidfd);

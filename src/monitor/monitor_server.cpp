@@ -81,6 +81,7 @@ struct monitor_server::serving {
         case HF_REQUEST_OWN_STATISTICS: return give_memory(*request, std::move(who));
         case HF_REQUEST_PROCESSES: return message_of(processes_for(who, *request));
         case HF_REQUEST_STATISTICS: return let_read(*request, who);
+        case HF_REQUEST_ABSENCES: return tell_absences(*request, who);
         }
         if (verdict != HF_REPLY_DONE)
             return refuse(verdict);
@@ -102,7 +103,7 @@ struct monitor_server::serving {
             return HF_REPLY_MALFORMED;
         if (request->version != HF_REGISTRATION_VERSION)
             return HF_REPLY_OTHER_VERSION;
-        if (request->kind < HF_REQUEST_REGISTER || request->kind > HF_REQUEST_STATISTICS)
+        if (request->kind < HF_REQUEST_REGISTER || request->kind > HF_REQUEST_ABSENCES)
             return HF_REPLY_MALFORMED;
         auto kind = static_cast<hf_request_kind>(request->kind);
         std::size_t has = kind == HF_REQUEST_REGISTER         ? registered_of(who.uid)
@@ -153,7 +154,8 @@ struct monitor_server::serving {
 
     hf_observed_processes processes_for(const peer &who, const hf_request &request) {
         hf_observed_processes told{};
-        told.reply = {.version = HF_REGISTRATION_VERSION, .status = HF_REPLY_DONE};
+        told.reply.version = HF_REGISTRATION_VERSION;
+        told.reply.status = HF_REPLY_DONE;
         for (pid_t each : statistics.readable_by(who, static_cast<pid_t>(request.process)))
             if (told.count < HF_PROCESSES_A_REPLY)
                 told.process[told.count++] = static_cast<std::uint32_t>(each);
@@ -167,6 +169,17 @@ struct monitor_server::serving {
         answer answer = answer_of(HF_REPLY_DONE, memory.get());
         answer.made_for_it = std::move(memory);
         return answer;
+    }
+
+    answer tell_absences(const hf_request &request, const peer &who) {
+        peer whose = peer_with_pid(static_cast<pid_t>(request.process));
+        bool may = whose.process && (who.uid == 0 || who.uid == whose.uid);
+        hf_process_absences told{};
+        if (!may || !kernel_monitor || !kernel_monitor->tell_absences(whose.process.get(), told))
+            return refuse(HF_REPLY_ABSENT);
+        told.reply.version = HF_REGISTRATION_VERSION;
+        told.reply.status = HF_REPLY_DONE;
+        return message_of(told);
     }
 
     // With the books open.

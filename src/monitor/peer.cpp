@@ -13,16 +13,29 @@
 #endif
 
 namespace holdfast {
+namespace {
+
+constexpr auto nobody = static_cast<uid_t>(-1);
+
+// The kernel gives the files of a process that has gained rights (set-user-ID, file capabilities) to root.
+uid_t may_look_into(pid_t pid) {
+    struct stat file {};
+    return stat(("/proc/" + std::to_string(pid) + "/status").c_str(), &file) == 0 ? file.st_uid : nobody;
+}
+
+descriptor pidfd_of(pid_t pid) {
+    return descriptor(pid > 0 ? static_cast<int>(syscall(SYS_pidfd_open, pid, 0)) : -1);
+}
+
+} // namespace
 
 bool peer::has_ended() const {
     pollfd ended = {.fd = process.get(), .events = POLLIN, .revents = 0};
     return poll(&ended, 1, 0) > 0;
 }
 
-// The kernel gives the files of a process that has gained rights (set-user-ID, file capabilities) to root.
 bool peer::is_still_itself() const {
-    struct stat file {};
-    return stat(("/proc/" + std::to_string(pid) + "/status").c_str(), &file) == 0 && file.st_uid == uid && !has_ended();
+    return may_look_into(pid) == uid && !has_ended();
 }
 
 peer peer_of(int connection) {
@@ -38,9 +51,20 @@ peer peer_of(int connection) {
     if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &fd, &length) != 0) {
         // Only where the kernel does not know the option: of a process that has ended the number may be another's now.
         bool unknown = errno == ENOPROTOOPT && credentials.pid > 0;
-        fd = unknown ? static_cast<int>(syscall(SYS_pidfd_open, credentials.pid, 0)) : -1;
+        found.process = unknown ? pidfd_of(credentials.pid) : descriptor();
+        return found;
     }
     found.process = descriptor(fd);
+    return found;
+}
+
+peer peer_with_pid(pid_t pid) {
+    peer found;
+    found.pid = pid;
+    found.process = pidfd_of(pid);
+    found.uid = may_look_into(pid);
+    if (found.uid == nobody || found.has_ended()) // the number may have become another's in between
+        found.process = descriptor();
     return found;
 }
 

@@ -21,4 +21,8 @@ struct peer {
 
 peer peer_of(int connection);
 
+// The process with that number. Its user is the one that may look into it: root, if it has more rights than its user
+// has. Without a descriptor when there is none.
+peer peer_with_pid(pid_t pid);
+
 } // namespace holdfast

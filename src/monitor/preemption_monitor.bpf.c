@@ -32,6 +32,7 @@
 
 #include "hint/hint_page.h"
 #include "monitor/followed_process.h"
+#include "monitor/holder_absences.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -51,6 +52,7 @@ struct mark {
     uint8_t scope;
     uint8_t intruded_on;
     uint8_t reserved;
+    struct absence absence; // of a lock's holder
 };
 
 struct {
@@ -100,23 +102,23 @@ static struct hf_followed_process *process_of(struct task_struct *task) {
     return bpf_task_storage_get(&followed, leader, 0, 0);
 }
 
-static bool record_is_critical(const char *record_pointer_at) {
+static bool record_is_critical(const char *record_pointer_at, struct hf_critical_words *words) {
     const void *record;
     if (bpf_probe_read_user(&record, sizeof(record), record_pointer_at) || !record)
         return false;
-    struct hf_critical_words words;
-    if (bpf_probe_read_user(&words, sizeof(words), record))
+    if (bpf_probe_read_user(words, sizeof(*words), record))
         return false;
-    return words.critical_depth > 0 || words.queue_state == HF_QUEUE_HEAD;
+    return words->critical_depth > 0 || words->queue_state == HF_QUEUE_HEAD;
 }
 
 // Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted:
 // at worst a thread calls itself critical.
-static bool is_critical(struct task_struct *task, const struct hf_followed_process *process) {
+static bool is_critical(struct task_struct *task, const struct hf_followed_process *process,
+                        struct hf_critical_words *words) {
     const char *thread_pointer = (const char *)task->thread.fsbase;
     int64_t first = process->tls_offset[0], second = process->tls_offset[1];
-    return (first && record_is_critical(thread_pointer + first)) ||
-           (second && record_is_critical(thread_pointer + second));
+    return (first && record_is_critical(thread_pointer + first, words)) ||
+           (second && record_is_critical(thread_pointer + second, words));
 }
 
 static void add_to(struct hf_hint_page *page, uint32_t scope, int64_t by) {
@@ -145,14 +147,16 @@ static void count_departure(struct hf_hint_page *page, uint32_t scope, bool coul
         __sync_fetch_and_add(&totals->sleeps_total, 1);
 }
 
-static void count_out(struct task_struct *task, const struct hf_followed_process *process, bool could_go_on) {
+// A thread that is critical leaves the CPU. Returns its mark; none when there is no memory for one,
+// or when it had left before, and its coming back was hidden from us.
+static struct mark *count_out(struct task_struct *task, const struct hf_followed_process *process, bool could_go_on) {
     struct hf_hint_page *page = hint_page();
     if (!page)
-        return;
+        return 0;
     struct mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!mark) {
         __sync_fetch_and_add(&page->uncounted_total, 1);
-        return;
+        return 0;
     }
     struct mark before = *mark;
     uint32_t scope = page->group[process->group % HF_HINT_GROUPS].counts_in % HF_HINT_SCOPES;
@@ -163,11 +167,12 @@ static void count_out(struct task_struct *task, const struct hf_followed_process
     add_to_scopes_of(page, mark, 1);
     if (before.counted) { // it has run since, and that was hidden from us
         add_to_scopes_of(page, &before, -1);
-        return;
+        return 0;
     }
     count_departure(page, HF_SCOPE_MACHINE, could_go_on);
     if (scope != HF_SCOPE_MACHINE)
         count_departure(page, scope, could_go_on);
+    return mark;
 }
 
 // Was it counted?
@@ -179,6 +184,7 @@ static bool count_in(struct task_struct *task) {
     struct hf_hint_page *page = hint_page();
     if (page)
         add_to_scopes_of(page, mark, -1);
+    holder_returns(&mark->absence, task->pid);
     return true;
 }
 
@@ -220,11 +226,16 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
     if (blind_to_others && !prev->group_leader->bpf_storage)
         return 0;
     struct hf_followed_process *process = process_of(prev);
-    // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
-    if (process && is_critical(prev, process))
-        count_out(prev, process, preempt || prev_state == 0);
-    else if (may_be_counted(prev))
+    struct hf_critical_words words = {};
+    if (process && is_critical(prev, process, &words)) {
+        // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
+        bool could_go_on = preempt || prev_state == 0;
+        struct mark *mark = count_out(prev, process, could_go_on);
+        if (mark && words.critical_depth > 0)
+            holder_leaves(ctx, &mark->absence, process->since_ns, words.lock, could_go_on);
+    } else if (may_be_counted(prev)) {
         count_in_late(prev);
+    }
     if (may_be_counted(next))
         count_in(next);
     if (next->group_leader->bpf_storage)
@@ -241,6 +252,7 @@ int BPF_PROG(at_fork, struct task_struct *parent, struct task_struct *child) {
     if (!process)
         return 0;
     struct hf_followed_process copy = *process;
+    copy.since_ns = bpf_ktime_get_ns();
     bpf_task_storage_get(&followed, child, &copy, BPF_LOCAL_STORAGE_GET_F_CREATE);
     return 0;
 }

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/descriptor_passing.h"
-#include "hint/registration.h"
 #include "monitor/descriptor.hpp"
 
 namespace holdfast {
@@ -61,8 +60,6 @@ lock_snapshot snapshot_of(std::uint64_t address, const hf_lock_statistics &entry
     lock.longest_wait_ns = to_ns(hf_load_relaxed(&entry.longest_wait_ticks));
     lock.longest_hold_ns = to_ns(hf_load_relaxed(&entry.longest_hold_ticks));
     lock.longest_holder = hf_load_relaxed(&entry.longest_holder);
-    lock.preemptions = hf_load_relaxed(&entry.preemptions);
-    lock.preempted_ns = static_cast<double>(hf_load_relaxed(&entry.preempted_ns));
     lock.creation_site = hf_load_relaxed(&entry.creation_site);
     copy_counts(entry.wait_histogram, lock.waits);
     copy_counts(entry.hold_histogram, lock.holds);
@@ -159,8 +156,6 @@ process_snapshot statistics_reader::read() const {
     auto *header = reinterpret_cast<const hf_statistics_header *>(memory_);
     process.process = static_cast<pid_t>(hf_load_relaxed(&header->process));
     process.not_noted = hf_load_relaxed(&header->not_noted);
-    process.preemptions = hf_load_relaxed(&header->preemptions);
-    process.preempted_ns = static_cast<double>(hf_load_relaxed(&header->preempted_ns));
     process.threads = read_threads();
     std::unordered_map<std::uint64_t, std::uint64_t> pending;
     walk_threads(memory_, [&pending](const hf_thread_counters &thread) {
@@ -219,6 +214,18 @@ statistics_answer<std::vector<statistics_reader>> open_statistics(const std::str
     if (all.empty())
         return {.value = std::nullopt, .why_not = why_not(socket_name, HF_REPLY_OTHER_VERSION)};
     return {.value = std::move(all), .why_not = ""};
+}
+
+statistics_answer<hf_process_absences> read_absences(const std::string &socket_name, pid_t process) {
+    statistics_answer<hf_process_absences> answer{.value = hf_process_absences{}, .why_not = ""};
+    int brought = -1;
+    answer.why_not = ask(socket_name, request_for(HF_REQUEST_ABSENCES, process, 0), *answer.value, &brought);
+    descriptor dropped(brought);
+    if (!answer.why_not.empty())
+        answer.value.reset();
+    else
+        answer.value->count = std::min<std::uint64_t>(answer.value->count, HF_ABSENCES_A_REPLY);
+    return answer;
 }
 
 } // namespace holdfast

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "hint/registration.h"
 #include "observe/statistics_memory.h"
 
 namespace holdfast {
@@ -36,11 +37,9 @@ struct lock_snapshot {
     double longest_wait_ns = 0;       // of those that were timed
     double longest_hold_ns = 0;       // likewise
     std::uint32_t longest_holder = 0; // tid; 0: nobody was timed
-    std::uint64_t preemptions = 0;    // of observed holders; 0 without a monitor
-    double preempted_ns = 0;
-    std::uint64_t creation_site = 0; // code address in the process; 0: not known
-    duration_counts waits{};         // estimated: contended acquisitions by waiting time
-    duration_counts holds{};         // estimated: by holding time
+    std::uint64_t creation_site = 0;  // code address in the process; 0: not known
+    duration_counts waits{};          // estimated: contended acquisitions by waiting time
+    duration_counts holds{};          // estimated: by holding time
 
     std::uint64_t acquisitions() const { return uncontended + contended; }
 };
@@ -57,9 +56,7 @@ struct thread_sums {
 struct process_snapshot {
     pid_t process = 0;
     thread_sums threads;
-    std::uint64_t not_noted = 0;   // observations of locks for which there was no room
-    std::uint64_t preemptions = 0; // of critical sections, of whatever lock; 0 without a monitor
-    double preempted_ns = 0;
+    std::uint64_t not_noted = 0;      // observations of locks for which there was no room
     std::vector<lock_snapshot> locks; // all that something was noted of; in no order
 };
 
@@ -91,12 +88,15 @@ struct statistics_answer {
 };
 
 // Which processes have statistics with the monitor on that socket (the service's, or one of a 'holdfast run'), as far
-// as the caller may read them: its own user's, all for root. Also brings what the monitor adds to them (preemptions) up
-// to date, so ask once a look.
+// as the caller may read them: its own user's, all for root.
 statistics_answer<std::vector<pid_t>> observed_processes(const std::string &socket_name);
 
 // The statistics of a process: one for each copy of the library that it has (almost always one).
 // Ask once and keep the readers for as long as the process lives.
 statistics_answer<std::vector<statistics_reader>> open_statistics(const std::string &socket_name, pid_t process);
+
+// Which locks of a process had holders that were not running. Known to the monitor that follows it, which need not be
+// who keeps its statistics.
+statistics_answer<hf_process_absences> read_absences(const std::string &socket_name, pid_t process);
 
 } // namespace holdfast

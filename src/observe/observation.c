@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "observe/creation_sites.h"
+
 struct hf_noting hf_noting __attribute__((aligned(4096), visibility("hidden")));
 _Static_assert(sizeof(hf_noting) == 4096, "nothing else is wiped");
 // All parts begin where a page does, so that what nothing was noted in takes no memory.
@@ -30,6 +32,7 @@ bool hf_statistics_begin(int fd) {
     }
     madvise(memory, HF_STATISTICS_THREADS_OFFSET, MADV_DONTDUMP);
     madvise(&hf_noting, sizeof(hf_noting), MADV_WIPEONFORK);
+    hf_creation_sites_begin();
     if (!watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, forget_in_child) == 0;
     hf_store_relaxed(&hf_noting.memory, memory);
@@ -56,18 +59,41 @@ static void raise_to(uint64_t *longest, uint64_t ticks, uint32_t *whose, uint32_
     }
 }
 
+static uint64_t *names_in(char *memory) {
+    return (uint64_t *)(memory + HF_STATISTICS_NAMES_OFFSET);
+}
+
+static struct hf_lock_statistics *entries_in(char *memory) {
+    return (struct hf_lock_statistics *)(memory + HF_STATISTICS_LOCKS_OFFSET);
+}
+
+// The lock's entry, if it has one.
+static struct hf_lock_statistics *known_entry_of(char *memory, uint64_t lock) {
+    uint32_t place = hf_statistics_first_place(lock);
+    for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % HF_STATISTICS_LOCKS) {
+        uint64_t name = hf_load_relaxed(&names_in(memory)[place]);
+        if (name == lock)
+            return &entries_in(memory)[place];
+        if (name == 0)
+            return NULL;
+    }
+    return NULL;
+}
+
 // The lock's entry, from now on if it had none; NULL when there is no place (N3).
 static struct hf_lock_statistics *entry_of(char *memory, uint64_t lock, enum hf_statistics_kind kind) {
-    uint64_t *names = (uint64_t *)(memory + HF_STATISTICS_NAMES_OFFSET);
-    struct hf_lock_statistics *entries = (struct hf_lock_statistics *)(memory + HF_STATISTICS_LOCKS_OFFSET);
+    uint64_t *names = names_in(memory);
+    struct hf_lock_statistics *entries = entries_in(memory);
     uint32_t place = hf_statistics_first_place(lock);
     for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % HF_STATISTICS_LOCKS) {
         uint64_t name = hf_load_relaxed(&names[place]);
         // Who comes second to a free place finds the first one's lock there, which may be the same (N1).
         if (name == 0 && !hf_cas_relaxed(&names[place], 0, lock))
             name = hf_load_relaxed(&names[place]);
-        else if (name == 0)
+        else if (name == 0) {
             name = lock;
+            hf_store_relaxed(&entries[place].creation_site, hf_creation_site_of(lock));
+        }
         if (name != lock)
             continue;
         if (kind != HF_STATISTICS_UNKNOWN && hf_load_relaxed(&entries[place].kind) != kind)
@@ -200,9 +226,11 @@ void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum h
     observe(lock, self, &seen);
 }
 
-void hf_note_creation(const void *lock, enum hf_statistics_kind kind, const void *site) {
+// The entry of a lock that is made where another one was says from now on where this one was made.
+void hf_note_creation(const void *lock, const void *site) {
+    hf_creation_sites_note(lock, site);
     char *memory = hf_load_relaxed(&hf_noting.memory);
-    struct hf_lock_statistics *entry = memory ? entry_of(memory, (uintptr_t)lock, kind) : NULL;
+    struct hf_lock_statistics *entry = memory ? known_entry_of(memory, (uintptr_t)lock) : NULL;
     if (entry)
-        hf_store_relaxed(&entry->creation_site, (uintptr_t)site);
+        hf_store_relaxed(&entry->creation_site, hf_creation_site_of((uintptr_t)lock));
 }

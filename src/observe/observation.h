@@ -106,9 +106,8 @@ static inline bool hf_is_observed(const struct hf_thread_record *self, const voi
 // The caller has given back the lock that it observes.
 void hf_note_release(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
 
-// Notes, if the lock has no such note yet, where it was initialised.
-void hf_note_creation(const void *lock, enum hf_statistics_kind kind, const void *site)
-    __attribute__((cold, visibility("hidden")));
+// The lock is initialised, by a call that returns to `site`.
+void hf_note_creation(const void *lock, const void *site) __attribute__((cold, visibility("hidden")));
 
 #ifdef __cplusplus
 }

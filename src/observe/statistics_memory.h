@@ -18,6 +18,7 @@
 // N3  A lock is in one of the HF_STATISTICS_PROBES places from its first one on, or in none: then it is counted in
 //     `not_noted`.
 //
+// Which holders were preempted the monitor knows, and tells by itself (HF_REQUEST_ABSENCES, hint/registration.h).
 // What is counted and what is estimated: docs/statistics.md. Times are in ticks of the machine's counter
 // (base/clock.h), which mean the same in all processes; hf_tick_ns() tells how long one is.
 #ifndef HF_OBSERVE_STATISTICS_MEMORY_H
@@ -29,7 +30,7 @@
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 1
+#define HF_STATISTICS_VERSION 2
 
 enum {
     HF_STATISTICS_LOCKS = 1024, // a power of two
@@ -74,32 +75,29 @@ static inline uint64_t hf_histogram_from_ticks(uint32_t bucket) {
 
 // What is known of one lock. "Estimated": each that was noted counts for all that it stands for.
 struct hf_lock_statistics {
-    uint32_t kind;           // enum hf_statistics_kind
-    uint32_t longest_holder; // tid of who held it for longest_hold_ticks
-    uint64_t uncontended;    // acquisitions that found the lock free; estimated
-    uint64_t spun;           // that did not, and got it without sleeping; estimated
+    // What is noted most often is in one line.
+    uint32_t kind;               // enum hf_statistics_kind
+    uint32_t longest_holder;     // tid of who held it for longest_hold_ticks
+    uint64_t uncontended;        // acquisitions that found the lock free; estimated
+    uint64_t hold_ticks;         // estimated
+    uint64_t longest_hold_ticks; // of those that were timed
+    uint64_t creation_site;      // address behind the call that initialised it; 0: not known
+    uint64_t reserved[3];
+    uint64_t spun;         // acquisitions that found it held, and got it without sleeping; estimated
     uint64_t slept;        // that slept; exact with what threads have pending (hf_thread_counters). Contended are both
     uint64_t gave_up;      // waits that ended by their deadline, without the lock; exact
     uint64_t sleeps;       // times that a waiter went to sleep; estimated
     uint64_t wait_ticks;   // of contended acquisitions; estimated
     uint64_t asleep_ticks; // of these, asleep
-    uint64_t hold_ticks;   // estimated
     uint64_t longest_wait_ticks; // of those that were timed
-    uint64_t longest_hold_ticks; // likewise
-    uint64_t preemptions;        // of holders, while they could have gone on. By the monitor: 0 without one
-    uint64_t preempted_ns;       // that these holders were away
-    uint64_t creation_site;      // address behind the call that initialised it; 0: not known
-    uint64_t reserved[2];
     uint64_t wait_histogram[HF_HISTOGRAM_BUCKETS];
     uint64_t hold_histogram[HF_HISTOGRAM_BUCKETS];
 } HF_CACHE_ALIGNED;
 
 struct hf_statistics_header {
     uint32_t version;
-    uint32_t process;      // as the server sees it
-    uint64_t not_noted;    // observations for which there was no place (N3)
-    uint64_t preemptions;  // of this process's critical sections, whether the lock was observed or not. By the monitor
-    uint64_t preempted_ns; // that these were away
+    uint32_t process;   // as the server sees it
+    uint64_t not_noted; // observations for which there was no place (N3)
 };
 
 #define HF_STATISTICS_NAMES_OFFSET ((size_t)HF_STATISTICS_HEADER_BYTES)

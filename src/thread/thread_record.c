@@ -82,7 +82,9 @@ static struct hf_thread_record *take(void) {
     record->tid = hf_tid_asked();
     hf_store_relaxed(&record->share_class, ++pool.classes << 1);
     struct hf_thread_counters *counters = hf_counters(record);
-    counters->next_noted = pool.notes ? counters->acquisitions + HF_NOTED_PERIOD : 0;
+    // A record that is used again goes on counting: so threads that do not live long are seen, too.
+    if (pool.notes && !counters->next_noted)
+        counters->next_noted = counters->acquisitions + HF_NOTED_PERIOD;
     return record;
 }
 

@@ -18,7 +18,7 @@
 #include "hint/hint_page.h"
 
 struct hf_thread_record {
-    struct hf_critical_words critical;  // first, and in one line: the monitor reads both words at once
+    struct hf_critical_words critical;  // first, and in one line: the monitor reads them at once
     struct hf_thread_record *next;      // successor in the queue that this thread is in; written by the successor
     uint32_t tid;                       // 0 in the record that threads share when memory has run out
     struct hf_thread_record *free_next; // the free list, while no thread has this record
@@ -67,8 +67,9 @@ enum { HF_SLAB_RECORDS = 1024 };
 enum { HF_SHARED_SLABS = 32 };
 
 // Of the acquisitions of a thread one in so many is noted. A prime, so that a program which takes its locks in a fixed
-// order is not seen at one place of that order only.
-enum { HF_NOTED_PERIOD = 1021 };
+// order is not seen at one place of that order only; and so large that what it takes to note one, half a microsecond
+// for the lines that go to another CPU, is lost in the others' time.
+enum { HF_NOTED_PERIOD = 4093 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -128,6 +129,12 @@ bool hf_thread_counters_share(int fd, size_t offset);
 static inline void hf_critical_enter(struct hf_thread_record *self) {
     hf_store_relaxed(&self->critical.critical_depth, self->critical.critical_depth + 1);
     hf_program_order();
+}
+
+// The same, of an application's lock: the monitor notes with it who is kept waiting (hint/holder_absences.h).
+static inline void hf_critical_enter_for(struct hf_thread_record *self, const void *lock) {
+    hf_store_relaxed(&self->critical.lock, (uint64_t)(uintptr_t)lock);
+    hf_critical_enter(self);
 }
 
 // Saturates: a thread that gives back a lock which another one took must not look critical for ever after.

@@ -180,6 +180,35 @@ def test_sees_who_is_under_holdfast_and_the_monitor_of_run(holdfast, start):
 
 
 @root_only
+def test_sees_whose_holders_were_preempted(holdfast, start):
+    start(COMMAND, "run", "--", PROGRAMS / "pthread-objects", "--object", "spin", "--threads", "8",
+          "--seconds", SECONDS, env={**os.environ, "HOLDFAST_SOCKET": ""})
+
+    def preempted(look):
+        under = [process for process in look["processes"] if process["under_holdfast"]]
+        return under and under[0]["so_far"]["preempted_ns"] > 0 and under[0]
+
+    process = look_until(holdfast, preempted, "--filter", "pthread-objects", "--no-futexes")
+    assert process["so_far"]["preemptions"] > 0
+    lock = next(lock for lock in process["locks"] if lock["so_far"]["preemptions"] > 0)
+    assert lock["name"] == "spinner::lock" and lock["so_far"]["longest_preempted_ns"] > 0
+    assert lock["holder_was_in"]
+
+
+@root_only
+def test_names_locks_by_where_they_were_made(holdfast, start):
+    start(COMMAND, "run", "--creation-sites", "--", PROGRAMS / "kyotocabinet", "--threads", "4", "--seconds", SECONDS,
+          env={**os.environ, "HOLDFAST_SOCKET": ""})
+
+    def made_somewhere(look):
+        locks = [lock for process in look["processes"] if process["under_holdfast"] for lock in process["locks"]]
+        return [lock for lock in locks if "made in" in lock["name"]]
+
+    made = look_until(holdfast, made_somewhere, "--filter", "kyotocabinet", "--no-futexes", "--idle")
+    assert any("kyotocabinet" in lock["name"] for lock in made), made
+
+
+@root_only
 def test_sees_the_service(holdfast, start, tmp_path):
     socket = tmp_path / "monitor.sock"
     start(COMMAND, "monitor", "--socket", socket, "--pins", "")

@@ -129,7 +129,7 @@ TEST_F(count, AnotherProgramIsNotFollowed) {
 
 TEST_F(count, HolderByEitherCopyOfTheLibraryIsCounted) {
     static __thread hf_critical_words *other_record;
-    static hf_critical_words other_words = {.critical_depth = 1, .queue_state = HF_QUEUE_IDLE};
+    static hf_critical_words other_words = {.critical_depth = 1, .queue_state = HF_QUEUE_IDLE, .lock = 0};
     followed_child holder(*watcher, [] {
         other_record = &other_words;
         raise(SIGSTOP);

@@ -143,7 +143,7 @@ TEST_F(server, RefusesWhatItDoesNotUnderstand) {
     EXPECT_EQ(answer_to(nothing_sensible, sizeof(nothing_sensible)), HF_REPLY_MALFORMED);
     hf_request other_version = request_of(99, HF_REQUEST_REGISTER);
     EXPECT_EQ(answer_to(&other_version, sizeof(other_version)), HF_REPLY_OTHER_VERSION);
-    for (std::uint32_t kind : {0u, 6u, ~0u}) {
+    for (std::uint32_t kind : {0u, 7u, ~0u}) {
         hf_request other_kind = request_of(HF_REGISTRATION_VERSION, kind);
         EXPECT_EQ(answer_to(&other_kind, sizeof(other_kind)), HF_REPLY_MALFORMED) << kind;
     }

@@ -25,6 +25,7 @@
 #include "holdfast/flexguard.h"
 #include "lock/spin_word.h"
 #include "monitor/statistics_reader.hpp"
+#include "observe/creation_sites.h"
 #include "observe/observation.h"
 
 namespace holdfast {
@@ -44,6 +45,7 @@ int new_memory(off_t bytes = HF_STATISTICS_BYTES, int seals = F_SEAL_SHRINK) {
 const statistics_reader &own_statistics() {
     static statistics_reader reader = [] {
         int fd = new_memory();
+        setenv(HF_CREATION_SITES_VARIABLE, "1", 1);
         EXPECT_TRUE(hf_statistics_begin(fd));
         auto own = statistics_reader::of(fd);
         close(fd);
@@ -70,8 +72,13 @@ std::uint64_t total(const duration_counts &counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
+// In one that begins to count as one with a new record does.
 void in_a_thread(const std::function<void()> &body) {
-    std::thread(body).join();
+    std::thread([&body] {
+        hf_thread_counters *counters = hf_counters(hf_self());
+        counters->next_noted = counters->acquisitions + HF_NOTED_PERIOD;
+        body();
+    }).join();
 }
 
 // Exits with what the body says; a gtest failure in a child would not be seen.
@@ -87,6 +94,10 @@ void use(hf_flexguard_t &lock, int times) {
         hf_flexguard_lock(&lock);
         hf_flexguard_unlock(&lock);
     }
+}
+
+void use_for_a_period(hf_flexguard_t &lock) {
+    in_a_thread([&lock] { use(lock, HF_NOTED_PERIOD); });
 }
 
 class observation : public testing::Test {
@@ -106,6 +117,14 @@ TEST_F(observation, OneInAPeriodStandsForAll) {
     EXPECT_NE(seen.longest_holder, 0u);
 }
 
+TEST_F(observation, ThreadsThatDoNotLiveForAPeriodAreSeen) {
+    hf_flexguard_t &lock = new_lock();
+    constexpr int uses_of_each = 100;
+    for (int i = 0; i < 2 * HF_NOTED_PERIOD / uses_of_each; i++)
+        std::thread([&lock] { use(lock, uses_of_each); }).join();
+    EXPECT_GE(noted_of(&lock).uncontended, static_cast<std::uint64_t>(HF_NOTED_PERIOD));
+}
+
 TEST_F(observation, LocksTakenInTurnAreSeenAlike) {
     hf_flexguard_t *lock[2] = {&new_lock(), &new_lock()};
     constexpr int rounds = 20 * HF_NOTED_PERIOD;
@@ -117,6 +136,20 @@ TEST_F(observation, LocksTakenInTurnAreSeenAlike) {
     });
     for (auto *each : lock)
         EXPECT_EQ(noted_of(each).uncontended, static_cast<std::uint64_t>(rounds));
+}
+
+TEST_F(observation, WhereALockWasMadeIsSaidWhenItIsNoted) {
+    hf_flexguard_t &lock = new_lock();
+    const char made_here = 0, made_anew_here = 0;
+    hf_note_creation(&lock, &made_here);
+    EXPECT_EQ(noted_of(&lock).address, 0u) << "not before it is used";
+    use_for_a_period(lock);
+    EXPECT_EQ(noted_of(&lock).creation_site, reinterpret_cast<std::uintptr_t>(&made_here));
+    hf_note_creation(&lock, &made_anew_here);
+    EXPECT_EQ(noted_of(&lock).creation_site, reinterpret_cast<std::uintptr_t>(&made_anew_here));
+    hf_flexguard_t &other = new_lock();
+    use_for_a_period(other);
+    EXPECT_EQ(noted_of(&other).creation_site, 0u);
 }
 
 TEST_F(observation, ThreadsCountersAreExact) {

@@ -7,9 +7,9 @@
 namespace holdfast::cli::top {
 namespace {
 
-constexpr auto sums = {&counts::acquisitions, &counts::contended,    &counts::waits,
-                       &counts::waited_ns,    &counts::blocked_ns,   &counts::held_ns,
-                       &counts::preemptions,  &counts::preempted_ns, &counts::other_sleeps};
+constexpr auto sums = {&counts::acquisitions,  &counts::contended,        &counts::waits,       &counts::waited_ns,
+                       &counts::blocked_ns,    &counts::held_ns,          &counts::preemptions, &counts::preempted_ns,
+                       &counts::holder_sleeps, &counts::holder_asleep_ns, &counts::other_sleeps};
 
 constexpr auto telling_sums = {&counts::acquisitions, &counts::contended, &counts::waits, &counts::other_sleeps};
 
@@ -80,7 +80,8 @@ std::vector<lock_change> locks_between(const process_sample *before, const proce
                          .from = each.from,
                          .kind = each.kind,
                          .now = rates_of(more, each.from, seconds),
-                         .so_far = each.so_far});
+                         .so_far = each.so_far,
+                         .holder_was_in = each.holder_was_in});
     }
     return found;
 }

@@ -32,6 +32,7 @@ struct lock_change {
     std::string kind{};
     rates now{};
     counts so_far{};
+    std::string holder_was_in{}; // functions, innermost first; may be empty
 };
 
 struct process_change {

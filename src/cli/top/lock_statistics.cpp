@@ -9,6 +9,7 @@ namespace holdfast::cli::top {
 namespace {
 
 constexpr int still_looks_max = 10;
+constexpr int looks_apart_when_still = 5;
 
 // A program may have written anything.
 std::uint64_t whole(double value) {
@@ -49,6 +50,35 @@ void add(counts &sum, const counts &more) {
         sum.*longest = std::max(sum.*longest, more.*longest);
 }
 
+void add_absences(const hf_holder_absences &holders, lock_sample &lock) {
+    lock.so_far.preemptions = holders.preemptions;
+    lock.so_far.preempted_ns = holders.preempted_ns;
+    lock.so_far.holder_sleeps = holders.sleeps;
+    lock.so_far.holder_asleep_ns = holders.asleep_ns;
+    lock.so_far.longest_preempted_ns = holders.longest_ns;
+    for (std::uint64_t address : holders.stack) {
+        if (address == 0)
+            break;
+        lock.holder_stack.push_back(address);
+    }
+}
+
+// What the monitor knows of them, and the locks have not noted, is a lock all the same.
+void add_absences(const hf_process_absences &told, counts &sum, std::vector<lock_sample> &locks) {
+    sum.preemptions = told.preemptions;
+    sum.preempted_ns = told.preempted_ns;
+    sum.holder_sleeps = told.sleeps;
+    sum.holder_asleep_ns = told.asleep_ns;
+    for (std::uint64_t i = 0; i < told.count; i++) {
+        const hf_lock_absences &each = told.each[i];
+        auto lock = std::ranges::find(locks, each.lock, &lock_sample::address);
+        if (lock == locks.end())
+            lock = locks.insert(lock, {.address = each.lock, .from = source::locks, .kind = "lock"});
+        add_absences(each.holders, *lock);
+        sum.longest_preempted_ns = std::max(sum.longest_preempted_ns, each.holders.longest_ns);
+    }
+}
+
 } // namespace
 
 lock_sample sample_of(const lock_snapshot &lock) {
@@ -59,8 +89,6 @@ lock_sample sample_of(const lock_snapshot &lock) {
                     .waited_ns = whole(lock.waited_ns),
                     .blocked_ns = whole(lock.asleep_ns),
                     .held_ns = whole(lock.held_ns),
-                    .preemptions = lock.preemptions,
-                    .preempted_ns = whole(lock.preempted_ns),
                     .longest_wait_ns = whole(lock.longest_wait_ns),
                     .longest_hold_ns = whole(lock.longest_hold_ns),
                     .longest_holder = lock.longest_holder,
@@ -72,7 +100,10 @@ lock_sample sample_of(const lock_snapshot &lock) {
 
 void lock_statistics::ask(const std::vector<monitor_sample> &monitors) {
     sockets_.clear();
+    monitors_.clear();
     for (const monitor_sample &each : monitors) {
+        if (each.runs)
+            monitors_.push_back(each.socket);
         if (!each.answers)
             continue;
         auto observed = observed_processes(each.socket);
@@ -98,6 +129,26 @@ lock_statistics::kept *lock_statistics::statistics_of(const process_sample &proc
     return nullptr;
 }
 
+// One monitor follows it, most likely the one that did before.
+void lock_statistics::ask_for_absences(kept &known, pid_t process) const {
+    if (!known.followed_by.empty()) {
+        auto answer = read_absences(known.followed_by, process);
+        if (answer.value) {
+            known.absences = *answer.value;
+            return;
+        }
+    }
+    known.followed_by.clear();
+    for (const std::string &socket : monitors_) {
+        auto answer = read_absences(socket, process);
+        if (!answer.value)
+            continue;
+        known.followed_by = socket;
+        known.absences = *answer.value;
+        return;
+    }
+}
+
 bool lock_statistics::add_to(process_sample &process) {
     kept *known = statistics_of(process);
     if (!known)
@@ -110,15 +161,19 @@ bool lock_statistics::add_to(process_sample &process) {
         process_snapshot now = reader.read();
         sum.acquisitions += now.threads.acquisitions;
         sum.contended += now.threads.contended;
-        sum.preemptions += now.preemptions;
-        sum.preempted_ns += whole(now.preempted_ns);
         for (const lock_snapshot &each : now.locks) {
             locks.push_back(sample_of(each));
             add(sum, locks.back().so_far);
         }
     }
-    known->still_looks = sum.acquisitions == known->acquisitions ? known->still_looks + 1 : 0;
-    known->acquisitions = sum.acquisitions;
+    std::uint64_t done = sum.acquisitions + sum.contended;
+    known->still_looks = done == known->done ? known->still_looks + 1 : 0;
+    known->done = done;
+    // Seldom when nothing happens: holders of spinlocks that nobody waited for are not counted otherwise.
+    if (known->still_looks % looks_apart_when_still == 0)
+        ask_for_absences(*known, process.id.pid);
+    if (known->absences)
+        add_absences(*known->absences, sum, locks);
     process.locks = std::move(sum);
     process.each_lock = std::move(locks); // what the kernel saw of the same locks says less
     return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -27,13 +28,17 @@ private:
     struct kept {
         std::string program;
         std::vector<statistics_reader> readers; // one for each copy of the library
-        std::uint64_t acquisitions = 0;         // as the last look found them
+        std::uint64_t done = 0;                 // acquisitions and waits, as the last look found them
         int still_looks = 0;                    // that found no more of them
         bool asked_for = true;
+        std::string followed_by{}; // the monitor's socket
+        std::optional<hf_process_absences> absences{};
     };
     kept *statistics_of(const process_sample &process);
+    void ask_for_absences(kept &known, pid_t process) const;
 
     std::map<pid_t, std::vector<std::string>> sockets_; // of whom statistics are kept, and where
+    std::vector<std::string> monitors_;                 // sockets of those that run
     std::map<process_id, kept> kept_;
 };
 

@@ -35,8 +35,11 @@ struct counts {
     std::uint64_t waited_ns = 0;   // their sum
     std::uint64_t blocked_ns = 0;  // of waited_ns, asleep; the rest was spun
     std::uint64_t held_ns = 0;     // by those whose holding was timed
-    std::uint64_t preemptions = 0; // critical sections that were preempted
+    std::uint64_t preemptions = 0; // of lock holders; by the monitor, exact
     std::uint64_t preempted_ns = 0;
+    std::uint64_t holder_sleeps = 0; // of their own will; by the monitor, exact
+    std::uint64_t holder_asleep_ns = 0;
+    std::uint64_t longest_preempted_ns = 0;
     std::uint64_t other_sleeps = 0; // futexes: for conditions, joins, timeouts; nobody can tell
     std::uint64_t longest_wait_ns = 0;
     std::uint64_t longest_hold_ns = 0;
@@ -51,7 +54,9 @@ struct lock_sample {
     source from = source::locks;
     std::string kind{}; // of lock; may be empty
     counts so_far{};
-    std::uint64_t creation_site = 0; // in the program's code; 0: not known
+    std::uint64_t creation_site = 0;           // in the program's code; 0: not known
+    std::vector<std::uint64_t> holder_stack{}; // where one was that was preempted lately; innermost first
+    std::string holder_was_in{};               // the same, in names
 };
 
 struct process_sample {

@@ -257,6 +257,18 @@ std::string holder_in_words(const counts &so_far) {
     return fmt::format(" by thread {}", so_far.longest_holder);
 }
 
+std::string absences_in_words(const counts &so_far) {
+    auto duration = [](std::uint64_t ns) { return format_duration_ns(static_cast<double>(ns)); };
+    std::string words =
+        fmt::format("holders preempted: {} times, for {}", whole(so_far.preemptions), duration(so_far.preempted_ns));
+    if (so_far.longest_preempted_ns != 0)
+        words += fmt::format(", one for {}", duration(so_far.longest_preempted_ns));
+    if (so_far.holder_sleeps != 0)
+        words +=
+            fmt::format("; slept: {} times, for {}", whole(so_far.holder_sleeps), duration(so_far.holder_asleep_ns));
+    return words;
+}
+
 } // namespace
 
 std::vector<line> lock_page(const row &what, page_size size, bool since_beginning) {
@@ -276,8 +288,9 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
     add(quantiles("waiting", waits, lock.so_far.longest_wait_ns));
     if (lock.from == source::locks) {
         add(quantiles("holding", holds, lock.so_far.longest_hold_ns) + holder_in_words(lock.so_far));
-        add(fmt::format("holders preempted: {} times, for {}", whole(lock.so_far.preemptions),
-                        format_duration_ns(static_cast<double>(lock.so_far.preempted_ns))));
+        add(absences_in_words(lock.so_far));
+        if (!lock.holder_was_in.empty())
+            add("one was preempted in: " + lock.holder_was_in);
     }
     add(since_beginning ? "since its counting began   (t: since the last look)"
                         : "since the last look   (t: since its counting began)",

@@ -49,6 +49,9 @@ json json_of(const counts &so_far) {
             {"held_ns", so_far.held_ns},
             {"preemptions", so_far.preemptions},
             {"preempted_ns", so_far.preempted_ns},
+            {"longest_preempted_ns", so_far.longest_preempted_ns},
+            {"holder_sleeps", so_far.holder_sleeps},
+            {"holder_asleep_ns", so_far.holder_asleep_ns},
             {"other_sleeps", so_far.other_sleeps},
             {"longest_wait_ns", so_far.longest_wait_ns},
             {"longest_hold_ns", so_far.longest_hold_ns},
@@ -64,6 +67,7 @@ json json_of(const lock_change &lock) {
             {"name", lock.name},
             {"kind", lock.kind},
             {"from", name_of(lock.from)},
+            {"holder_was_in", lock.holder_was_in},
             {"now", json_of(lock.now)},
             {"so_far", json_of(lock.so_far)}};
 }

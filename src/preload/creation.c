@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// pthread_mutex_init, pthread_rwlock_init and pthread_spin_init: glibc's, which Holdfast's locks need no more than, and
+// a note of who called (observe/creation_sites.h). A lock of static storage needs none of them, and has a name; C++'s
+// std::mutex calls none.
+#include <pthread.h>
+
+#include "observe/observation.h"
+#include "preload/glibc.h"
+#include "preload/symbol_version.h"
+
+static int interposed_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+    int error = hf_glibc()->mutex_init(mutex, attributes);
+    hf_note_creation(mutex, __builtin_return_address(0));
+    return error;
+}
+
+static int interposed_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attributes) {
+    int error = hf_glibc()->rwlock_init(rwlock, attributes);
+    hf_note_creation(rwlock, __builtin_return_address(0));
+    return error;
+}
+
+static int interposed_spin_init(pthread_spinlock_t *spin, int shared) {
+    int error = hf_glibc()->spin_init(spin, shared);
+    hf_note_creation((const void *)spin, __builtin_return_address(0));
+    return error;
+}
+
+HF_EXPORT(interposed_mutex_init, pthread_mutex_init, "GLIBC_2.2.5");
+HF_EXPORT_TWICE(interposed_rwlock_init, pthread_rwlock_init, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_spin_init, pthread_spin_init, "GLIBC_2.2.5", "GLIBC_2.34");
