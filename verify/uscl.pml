@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Slices before the lock word: who may come to the word, who keeps the time, who chooses.
-// C code: src/lock/slices.c (one operation under the guard is one step), src/lock/uscl.c.
+// C code: src/lock/slices.c (one operation under the guard is one step), src/lock/slice_wait.c, src/lock/uscl_lock.c.
 //
 //                 gets the word             time                      chosen
 //     PENDING ---------------> RUNNING ------------> OVER --> NOBODYS ------> PENDING
@@ -11,7 +11,11 @@
 // sure that it will be. Who is next is any waiter, or nobody, as if all were banned: so nothing rests on the arithmetic
 // of shares.
 //
-// Checked: I1; no deadlock, that is U1 and U2, as nobody but a keeper wakes by itself; U1 by its assertion, too; U3.
+// One thread may stop wherever it waits, chosen or not, until all others have ended: its signal handler waits for them.
+// Then the others see that it is late (U2) or keeps no time (U6). Besides, that may seem so once of a thread that runs.
+//
+// Checked: I1; no deadlock, that is U1, U2 and U6, as nobody but a keeper wakes by itself; U1 by its assertion,
+// too; U3.
 #ifndef THREADS
 #define THREADS 3
 #endif
@@ -34,7 +38,11 @@ bool called[THREADS + 1]; // woken, or on its way to sleep: looks before it slee
 bool ended_slice;      // the slice has no length: its first section ends it
 bool knows[THREADS + 1]; // that it is the keeper, and when to look
 byte bans = 2;         // that there still may be
-byte timeouts = 2;
+byte timeouts = 1;
+byte errors = 1;       // that a thread that runs may be taken for one that does not
+byte stopped;          // the thread that has stopped
+bool has_stopped;
+byte ended;            // threads
 
 #if THREADS == 2
 #define SOMEBODY_WAITS (waits[1] || waits[2])
@@ -113,6 +121,24 @@ inline hf_slices_choose() {
     fi
 }
 
+#define SEEMS_STOPPED(who) ((stopped == who && who != NOBODY) || errors > 0)
+
+inline mistake(who) {
+    if
+    :: stopped == who && who != NOBODY
+    :: else -> errors--
+    fi
+}
+
+// A thread stops, and goes on when all others have ended.
+inline may_stop(who) {
+    if
+    :: atomic { !has_stopped -> has_stopped = true; stopped = who };
+       atomic { ended == THREADS - 1 -> stopped = NOBODY }
+    :: true
+    fi
+}
+
 // Time goes by before somebody looks.
 inline may_be_over() {
     if
@@ -159,8 +185,34 @@ waiting:
         knows[me] = (keeper == me && keeper_in_time)
     };
 asleep:
+    may_stop(me);
     if
     :: called[me] -> goto waiting
+#ifndef MUTANT_LATE_ONE_IS_WAITED_FOR
+    // U2: the chosen one is late, and nobody is inside.
+    :: atomic {
+           waits[me] && !inside && state == PENDING && SEEMS_STOPPED(owner) ->
+           mistake(owner);
+           state = NOBODYS;
+           keeper = NOBODY;
+           choose_next()
+       };
+       goto waiting
+#endif
+#ifndef MUTANT_KEEPER_IS_NOT_RELIEVED
+    // U6
+    :: atomic {
+           waits[me] && keeper != me && keeper != NOBODY && state != PENDING && SEEMS_STOPPED(keeper) ->
+           mistake(keeper);
+           if
+           :: state == RUNNING -> state = OVER
+           :: else
+           fi;
+           keeper = NOBODY;
+           choose_next()
+       };
+       goto waiting
+#endif
     // The keeper's time comes; in a PENDING slice there is none that matters.
     :: atomic {
            knows[me] && keeper == me && keeper_in_time && state != PENDING ->
@@ -193,6 +245,7 @@ asleep:
 
     // take_word
 chosen_at_last:
+    may_stop(me);
     chosen[me] = false;
     if
     :: atomic { !inside -> inside = true }
@@ -253,7 +306,14 @@ holding:
     goto outside;
 
 finished:
-    skip
+    // hf_slices_retire, at exit.
+    atomic {
+        ended++;
+        if
+        :: state == RUNNING && owner == me -> state = OVER; choose_next()
+        :: else
+        fi
+    }
 }
 
 init {

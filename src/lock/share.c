@@ -23,6 +23,8 @@ void hf_share_set_weight(struct hf_share *share, uint32_t weight) {
 }
 
 void hf_share_add(struct hf_share_totals *totals, const struct hf_share *share) {
+    if (share->away && !share->waiting)
+        return;
     totals->weight += share->weight;
     if (share->waiting)
         return;

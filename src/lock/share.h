@@ -9,7 +9,7 @@
 // Opportunity, not only use, is to be shared (paper, section 3): a class that wants the lock right now and has used
 // more than another one, which is active and does not want it right now, waits. It is *banned*, until either
 //     its debt is paid: of the time since its last slice began it has used no more than its part by weight; or
-//     the others are inactive, or exited.
+//     the others are inactive, or exited, or wait for a condition.
 #ifndef HF_LOCK_SHARE_H
 #define HF_LOCK_SHARE_H
 
@@ -34,6 +34,7 @@ struct hf_share {
     uint32_t weight;   // 1024 for nice 0
     uint32_t per_tick; // virtual time for each tick, in 1/65536
     uint32_t waiting;  // threads of the class in the queue
+    bool away;         // waits for a condition: does not want the lock until it comes back
 } HF_CACHE_ALIGNED;
 
 enum {
@@ -50,6 +51,7 @@ static inline void hf_share_init(struct hf_share *share, uint64_t own_class, str
     share->thread = thread;
     share->slice_began = share->used_before_slice = share->weighed = 0;
     share->weight = share->waiting = 0;
+    share->away = false;
 }
 
 // The weight that Linux gives to a nice value (kernel/sched/core.c, sched_prio_to_weight).

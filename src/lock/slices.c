@@ -18,6 +18,7 @@ static uint64_t ticks_of_ns(uint64_t ns) {
 
 void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self) {
     hf_slices_start_over_if_forked();
+    hf_slices_enter(self);
     hf_critical_enter(self);
     if (!hf_word_trylock(&slices->guard, HF_WORD_HELD))
         hf_word_lock_blocking(&slices->guard, NULL);
@@ -26,10 +27,16 @@ void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self) {
 void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self) {
     hf_word_unlock(&slices->guard);
     hf_critical_leave(self);
+    hf_slices_exit(self);
 }
 
 static bool is_pending(const struct hf_slices *slices) {
     return slices->owner && slices->slice_end == 0;
+}
+
+// U2. While somebody is inside, who is chosen has to wait for that, and so would any other.
+static bool is_late(const struct hf_slices *slices, uint64_t now) {
+    return now >= slices->due_at && (!slices->lock || hf_load_relaxed(slices->lock) == HF_WORD_FREE);
 }
 
 // Read without the guard: a mixture of two states sends a thread to the word at the wrong time, and no more (I1).
@@ -116,17 +123,29 @@ static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, u
 }
 
 hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
-    if (!slices->first || is_pending(slices)) // U2
+    if (!slices->first)
         return NULL;
-    if (slices->owner && now < slices->slice_end)
+    bool pending = is_pending(slices);
+    if (pending && !is_late(slices, now)) // U2
+        return NULL;
+    if (!pending && slices->owner && now < slices->slice_end && !hf_share_is_dead(slices->owner))
         return keep_time(slices, slices->slice_end);
-    struct hf_slice_waiter *next = next_of(slices, now, &slices->banned_until);
+    struct hf_slice_waiter *next = next_of(slices, now, &slices->due_at);
     if (!next) {
         set_state(slices, NULL, 0);
-        return keep_time(slices, slices->banned_until);
+        return keep_time(slices, slices->due_at);
     }
     set_state(slices, next->share, 0);
+    slices->due_at = now + ticks_of_ns(HF_LATE_NS);
     return choose_waiter(slices, next);
+}
+
+// U2: the caller, who is awake and waits, sees whether the chosen one is late, if nobody else does.
+static void watch_pending(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
+    if (!is_pending(slices) || slices->keeper || (self->turn & HF_TURN_CHOSEN))
+        return;
+    slices->keeper = self;
+    slices->keeper_at = slices->due_at > now ? slices->due_at : now + ticks_of_ns(HF_LATE_NS);
 }
 
 struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now) {
@@ -147,6 +166,7 @@ struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_r
         hf_share_set_weight(share, hf_weight_of_nice(getpriority(PRIO_PROCESS, 0))); // the calling thread's
         share->weighed = now;
     }
+    share->away = false;
     return share;
 }
 
@@ -160,7 +180,9 @@ hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *s
     *(slices->last ? &slices->last->next : &slices->first) = self;
     slices->last = self;
     hf_store_relaxed(&slices->waiters, slices->waiters + 1);
-    return hf_slices_choose(slices, now);
+    hf_slice_wake wake = hf_slices_choose(slices, now);
+    watch_pending(slices, self, now);
+    return wake;
 }
 
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
@@ -169,10 +191,13 @@ hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *
 }
 
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
-    if (slices->keeper != self || now < slices->keeper_at)
+    uint64_t relief = slices->keeper == self ? 0 : ticks_of_ns(HF_RELIEF_NS);
+    if (slices->keeper && now < slices->keeper_at + relief)
         return NULL;
-    slices->keeper = NULL;
-    return hf_slices_choose(slices, now);
+    slices->keeper = NULL; // U6
+    hf_slice_wake wake = hf_slices_choose(slices, now);
+    watch_pending(slices, self, now);
+    return wake;
 }
 
 hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, uint64_t now, uint64_t slice_ticks) {
@@ -192,10 +217,18 @@ hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, 
     return slice_ticks ? keep_time(slices, slices->slice_end) : NULL;
 }
 
+hf_slice_wake hf_slices_retire(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
+    share->away = true;
+    if (slices->owner != share || is_pending(slices))
+        return NULL;
+    set_state(slices, share, now);
+    return hf_slices_choose(slices, now);
+}
+
 hf_slice_wake hf_slices_give_up(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
     if (slices->owner != share || !is_pending(slices))
         return NULL;
     set_state(slices, NULL, 0);
-    slices->banned_until = now;
+    slices->due_at = now;
     return hf_slices_choose(slices, now);
 }

@@ -10,29 +10,33 @@
 //       +------- a ban is over, or somebody comes who is not banned ---- NOBODYS <---+
 //
 //     state      owner    slice_end
-//     PENDING    a share  0            chosen, on its way to the word
+//     PENDING    a share  0            chosen, on its way to the word; late from due_at on
 //     RUNNING    a share  to come
 //     OVER       a share  past         the class may still be inside; the next one is chosen all the same
-//     NOBODYS    NULL     0
+//     NOBODYS    NULL     0            until due_at, a ban's end
 //
 // Waiters are in a queue and sleep until chosen. Who chooses is whoever sees that a slice is over: the thread that
-// gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time.
+// gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time. A slice is over before its
+// time when its owner exits, or goes to wait for a condition: it can't or does not want to use the rest.
 //
 // Invariants, all under the guard:
 // U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks no
 //     later than at the slice's end or the ban's, whichever the state waits for. A slice of no length needs none: its
 //     first section's end is seen by unlock. Nor does a PENDING one:
-// U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up.
+// U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up; one that
+//     can't run (stopped in a signal handler, say) is late after HF_LATE_NS, and then another one is chosen.
 // U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN is
 //     stored its node may be gone: who wakes it uses the address only.
 //     U1 to U3: nobody sleeps for ever, and no wake-up rests on a timeout but those at a slice's and a ban's end.
 // U4  Shares and slices are immortal: memory that was one stays one. A thread that comes late, with a share that has
 //     been given to another class meanwhile, counts its section wrongly, and does nothing worse.
 // U5  A ban ends, since each of its ends is a time (lock/share.h).
+// U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
 // Modelled in verify/uscl.pml.
 #ifndef HF_LOCK_SLICES_H
 #define HF_LOCK_SLICES_H
 
+#include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
 #include "lock/share.h"
 
@@ -64,17 +68,18 @@ struct hf_slices {
     struct hf_share *holder;  // NULL: the section is not counted
     uint64_t section_began;   // ticks
     hf_queue_tail spinners;   // those that poll the lock's word
-    const void *lock;         // whose slices they are; NULL: spare
+    const uint32_t *lock;     // whose slices they are: its word; NULL: spare
     struct hf_slices *in_row; // in the table by address, or spare
     struct hf_slices *made_before;
+    hf_release_count releases; // of the lock's word
 
     // Under the guard.
     struct hf_slice_waiter *first HF_CACHE_ALIGNED;
     struct hf_slice_waiter *last;
     struct hf_slice_waiter *keeper;
-    uint64_t keeper_at;    // ticks: when the keeper looks
-    uint64_t banned_until; // ticks: NOBODYS
-    uint64_t virtual_now;  // virtual time of the last class that began a slice
+    uint64_t keeper_at;   // ticks: when the keeper looks
+    uint64_t due_at;      // ticks: PENDING, NOBODYS
+    uint64_t virtual_now; // virtual time of the last class that began a slice
     struct hf_share *shares;
     bool work_conserving;
 };
@@ -84,11 +89,31 @@ typedef const uint32_t *hf_slice_wake;
 
 // The slices of the lock at that address: made, or left by a lock that was there before, when there are none yet. NULL:
 // no memory. `place` is where the lock keeps the answer.
-struct hf_slices *hf_slices_of(const void *lock, struct hf_slices **place) __attribute__((cold));
-void hf_slices_give_back(struct hf_slices *slices);
+struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, struct hf_thread_record *self)
+    __attribute__((cold));
+// What the lock at that address had, if it still has it.
+void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct hf_thread_record *self);
 
+// The guard. A signal handler that runs while its thread holds one must not come here (hf_slices_are_closed_to).
 void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self);
 void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self);
+
+// Is the caller a signal handler that has interrupted its own thread under a guard or in a queue? Then it could wait
+// for itself, and others for it: it has to go to the word without slices.
+static inline bool hf_slices_are_closed_to(const struct hf_thread_record *self) {
+    return self->in_slices != 0;
+}
+
+static inline void hf_slices_enter(struct hf_thread_record *self) {
+    self->in_slices++;
+    hf_program_order();
+}
+
+// Saturates: a child forked by such a handler has another record, and comes back to where its parent was.
+static inline void hf_slices_exit(struct hf_thread_record *self) {
+    hf_program_order();
+    self->in_slices -= self->in_slices != 0;
+}
 
 // All that follow are called under the guard, with the time of now.
 
@@ -101,20 +126,31 @@ hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *s
 // The caller, who waits, leaves without having been chosen.
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
-// The keeper looks; true when the caller still is it, *at being when to look again.
+// A waiter that was not chosen looks: the keeper when its time comes, others to relieve one that does not (U6).
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
 // The chosen class has the word: its slice begins (U2). Others of the class that wait are chosen with it and woken.
 hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, uint64_t now, uint64_t slice_ticks);
 
+// The class, which is one thread, exits or goes to wait for a condition. If the slice is its own it is over, and nobody
+// is banned for its sake until it comes back.
+hf_slice_wake hf_slices_retire(struct hf_slices *slices, struct hf_share *share, uint64_t now);
+
 // The chosen class does not come after all (U2).
 hf_slice_wake hf_slices_give_up(struct hf_slices *slices, struct hf_share *share, uint64_t now);
 
-// Chooses who is next if the slice is over.
+// Chooses who is next if the slice is over, or the chosen one late.
 hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now);
 
 // How long a class stays in the sum of weights after it has used the lock.
 #define HF_INACTIVE_NS 1000000000ull
+
+// A chosen waiter that has not come after that time, with the word free, is late. Longer than a thread usually waits
+// for a CPU, so that it is rare.
+#define HF_LATE_NS 5000000ull
+
+// How long after a keeper's time others look, if it does not; longer where many wait.
+#define HF_RELIEF_NS 100000000ull
 
 #ifdef __cplusplus
 }

@@ -11,12 +11,15 @@
 
 enum {
     HF_CHUNK_BYTES = 64 * 1024,
-    HF_ROW_BITS = 8,
+    HF_FIRST_ROW_BITS = 8,
     HF_MARK_BYTES = 4096,
 };
 
+static struct hf_slices *first_rows[1 << HF_FIRST_ROW_BITS];
+
 // The slices of locks, in rows by the address of the lock: a lock that is made where one was that nobody has destroyed
-// takes over what that one had. Taken when a lock or a pair of class and lock is new, so one lock is enough.
+// takes over what that one had. There are as many rows as half of the slices, so that a program with a million locks
+// finds one as quickly. Taken when a lock or a pair of class and lock is new, so one lock is enough.
 static struct {
     uint32_t word;
     struct hf_share *spare_shares;
@@ -24,8 +27,10 @@ static struct {
     struct hf_slices *last_made;
     char *chunk;
     size_t chunk_left;
-    struct hf_slices *rows[1 << HF_ROW_BITS];
-} memory;
+    struct hf_slices **rows;
+    unsigned row_bits;
+    size_t in_rows; // slices
+} memory = {.rows = first_rows, .row_bits = HF_FIRST_ROW_BITS};
 
 // A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
 // in handlers that the program has registered before ours (pthread_atfork).
@@ -85,10 +90,40 @@ void hf_share_give(struct hf_share *share) {
     memory_unlock(&saved);
 }
 
-static struct hf_slices **row_of(const void *lock) {
+static struct hf_slices **row_of(const uint32_t *lock) {
     // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
     uint64_t mixed = (uint64_t)(uintptr_t)lock * 0x9e3779b97f4a7c15u;
-    return &memory.rows[mixed >> (64 - HF_ROW_BITS)];
+    return &memory.rows[mixed >> (64 - memory.row_bits)];
+}
+
+static void link_into_row(struct hf_slices *slices) {
+    slices->in_row = *row_of(slices->lock);
+    *row_of(slices->lock) = slices;
+}
+
+// Twice as many rows; as many as there are if there is no memory.
+static void double_rows(void) {
+    struct hf_slices **before = memory.rows;
+    size_t count = (size_t)1 << memory.row_bits, bytes = count * sizeof(*before);
+    void *rows = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (rows == MAP_FAILED)
+        return;
+    memory.rows = rows;
+    memory.row_bits++;
+    for (size_t row = 0; row < count; row++) {
+        for (struct hf_slices *slices = before[row], *next; slices; slices = next) {
+            next = slices->in_row;
+            link_into_row(slices);
+        }
+    }
+    if (before != first_rows)
+        munmap(before, bytes);
+}
+
+static void add_to_rows(struct hf_slices *slices) {
+    if (memory.in_rows++ >> (memory.row_bits + 1) != 0)
+        double_rows();
+    link_into_row(slices);
 }
 
 // Under the memory's lock. Shares go to the spare ones; nobody waits.
@@ -106,18 +141,19 @@ static void clear(struct hf_slices *slices) {
     slices->first = slices->last = slices->keeper = NULL;
     hf_store_relaxed(&slices->waiters, 0);
     slices->spinners = NULL;
-    slices->banned_until = slices->virtual_now = 0;
+    slices->due_at = slices->virtual_now = 0;
+    slices->releases = 0;
     slices->work_conserving = false;
 }
 
-static struct hf_slices *find(const void *lock) {
+static struct hf_slices *find(const uint32_t *lock) {
     struct hf_slices *slices = *row_of(lock);
     while (slices && slices->lock != lock)
         slices = slices->in_row;
     return slices;
 }
 
-static struct hf_slices *make(const void *lock) {
+static struct hf_slices *make(const uint32_t *lock) {
     struct hf_slices *slices = memory.spare_slices;
     if (slices) {
         memory.spare_slices = slices->in_row;
@@ -126,57 +162,99 @@ static struct hf_slices *make(const void *lock) {
         if (!slices)
             return NULL;
         slices->made_before = memory.last_made;
-        memory.last_made = slices;
+        hf_store_release(&memory.last_made, slices); // a child that is forked in this moment follows it
     }
     slices->lock = lock;
-    slices->in_row = *row_of(lock);
-    *row_of(lock) = slices;
+    add_to_rows(slices);
     return slices;
 }
 
-struct hf_slices *hf_slices_of(const void *lock, struct hf_slices **place) {
-    hf_slices_start_over_if_forked();
+// Under the guard. False: it has become another lock's before that was ours.
+static bool take_over(struct hf_slices *slices, const uint32_t *lock, struct hf_slices **place) {
     sigset_t saved;
     memory_lock(&saved);
-    struct hf_slices *slices = hf_load_relaxed(place);
-    if (!slices) {
-        slices = find(lock);
-        if (slices)
-            clear(slices); // of a lock that is not there any more
-        else
-            slices = make(lock);
+    bool is_left = slices->lock == lock;
+    // Another thread that met here may have been first: then they are in use.
+    if (is_left && !hf_load_relaxed(place)) {
+        clear(slices);
         hf_store_release(place, slices); // pairs with the acquire of whoever finds it there
     }
     memory_unlock(&saved);
-    return slices;
+    return is_left;
 }
 
-void hf_slices_give_back(struct hf_slices *slices) {
-    sigset_t saved;
-    memory_lock(&saved);
+// The guard is taken before the memory's lock, as sum_up does (slices.c).
+struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, struct hf_thread_record *self) {
+    hf_slices_start_over_if_forked();
+    for (;;) {
+        sigset_t saved;
+        memory_lock(&saved);
+        struct hf_slices *slices = hf_load_relaxed(place), *left = slices ? NULL : find(lock);
+        if (!slices && !left) {
+            slices = make(lock);
+            hf_store_release(place, slices); // pairs as above
+        }
+        memory_unlock(&saved);
+        if (!left)
+            return slices;
+        hf_slices_lock(left, self);
+        bool done = take_over(left, lock, place);
+        hf_slices_unlock(left, self);
+        if (done)
+            return left;
+    }
+}
+
+static void unlink_from_row(struct hf_slices *slices) {
     struct hf_slices **link = row_of(slices->lock);
     while (*link && *link != slices)
         link = &(*link)->in_row;
     if (*link) {
         *link = slices->in_row;
-        clear(slices);
-        slices->lock = NULL;
-        slices->in_row = memory.spare_slices;
-        memory.spare_slices = slices;
+        memory.in_rows--;
     }
-    memory_unlock(&saved);
 }
 
-// Alone in the process. The shares are left where they are: the list may have been in the middle of a change.
+static void become_spare(struct hf_slices *slices) {
+    slices->lock = NULL;
+    slices->in_row = memory.spare_slices;
+    memory.spare_slices = slices;
+}
+
+void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct hf_thread_record *self) {
+    sigset_t saved;
+    hf_slices_lock(slices, self); // a thread that exits may be looking whether its slice is to be ended
+    memory_lock(&saved);
+    if (slices->lock == lock) {
+        unlink_from_row(slices);
+        clear(slices);
+        become_spare(slices);
+    }
+    memory_unlock(&saved);
+    hf_slices_unlock(slices, self);
+}
+
+// Alone in the process. Every list may have been in the middle of a change but that of all slices: so the others are
+// made anew from it. The shares and the chunk's rest are left where they are.
 static __attribute__((noinline)) void start_over_in_child(void) {
     if (zeroed_by_fork && hf_exchange_acquire(&mark.is_known, true))
         return;
     memory.word = HF_WORD_FREE;
     memory.spare_shares = NULL;
+    memory.spare_slices = NULL;
+    memory.chunk_left = 0;
+    memset(first_rows, 0, sizeof(first_rows));
+    memory.rows = first_rows;
+    memory.row_bits = HF_FIRST_ROW_BITS;
+    memory.in_rows = 0;
     for (struct hf_slices *slices = memory.last_made; slices; slices = slices->made_before) {
         slices->guard = HF_WORD_FREE;
         slices->shares = NULL;
         clear(slices);
+        if (slices->lock)
+            add_to_rows(slices);
+        else
+            become_spare(slices);
     }
 }
 

@@ -62,7 +62,7 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
     int saved_errno = errno;
     __attribute__((cleanup(end_cancelled_wait))) struct wait wait = {.sleeping = false};
     hf_condition_join(hf_condition_in(cond), &wait.waiter, mutex);
-    int error = hf_mutex_unlock(mutex);
+    int error = hf_mutex_unlock_to_wait(mutex);
     if (error) {
         hf_waiter_leave_cancelled(&wait.waiter);
         return error;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "lock/uscl_lock.h"
 #include "observe/observation.h"
 #include "park/deadline.h"
 #include "park/nap.h"
@@ -83,7 +84,14 @@ static void count_free(struct hf_mutex *mutex, struct hf_thread_record *self) {
         hf_note_free(&mutex->word, self, HF_STATISTICS_MUTEX);
 }
 
+static struct hf_uscl_parts uscl_in(struct hf_mutex *mutex) {
+    return (struct hf_uscl_parts){
+        .word = &mutex->word, .slices = &mutex->slices, .options = &hf_lock_choice.uscl_options};
+}
+
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+        return hf_uscl_acquire(uscl_in(mutex), self, deadline);
     struct hf_wait wait = {0};
     bool waited = false;
     int error = hf_lock_choice.discipline == HF_DISCIPLINE_GATED
@@ -99,6 +107,8 @@ int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, con
 }
 
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+        return hf_uscl_try_acquire(uscl_in(mutex), self);
     bool gated = hf_lock_choice.discipline == HF_DISCIPLINE_GATED;
     if (gated && !hf_lock_choice.gate->trylock(mutex->gate))
         return false;
@@ -112,7 +122,7 @@ bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self
     return acquired;
 }
 
-void hf_chosen_open_gate(struct hf_mutex *mutex) {
+static void open_gate(struct hf_mutex *mutex) {
     if (!mutex->owner_has_gate)
         return;
     mutex->owner_has_gate = false;
@@ -120,9 +130,25 @@ void hf_chosen_open_gate(struct hf_mutex *mutex) {
         hf_lock_choice.gate->unlock(mutex->gate);
 }
 
+void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+        hf_uscl_stand_aside(uscl_in(mutex), self);
+    else
+        open_gate(mutex);
+}
+
+void hf_chosen_forget(struct hf_mutex *mutex) {
+    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+        hf_uscl_give_back(uscl_in(mutex), hf_self());
+}
+
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL) {
+        hf_uscl_release(uscl_in(mutex), self);
+        return;
+    }
     // The gate first: once the word is free the mutex may be gone (I4).
-    hf_chosen_open_gate(mutex);
+    open_gate(mutex);
     hf_word_unlock(&mutex->word);
     if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
         hf_note_release(self);
@@ -146,6 +172,8 @@ __attribute__((constructor)) static void choose(void) {
         hf_lock_choice.owes_turns = true;
     } else if (strcmp(name, "blocking") == 0) {
         hf_lock_choice.discipline = HF_DISCIPLINE_BLOCKING;
+    } else if (strcmp(name, "uscl") == 0) {
+        hf_lock_choice.discipline = HF_DISCIPLINE_USCL;
     } else if (kind->bytes <= HF_GATE_BYTES) {
         hf_lock_choice.gate = kind;
         hf_lock_choice.discipline = HF_DISCIPLINE_GATED;

@@ -4,6 +4,7 @@
 //
 //     FLEXGUARD   the word and a queue of spinning waiters (lock/flexguard_lock.h)
 //     BLOCKING    the word alone
+//     USCL        u-SCL on the word and a pointer to its slices (lock/uscl_lock.h)
 //     GATED       any other lock of lock_list.def stands as a gate before the word: pass the gate, take the word. The
 //                 gate is held as long as the word, so waiters wait as that lock's waiters do. Only a thread that comes
 //                 by way of glibc (out of a condition variable, say) takes the word without the gate, and says so in
@@ -23,13 +24,15 @@ enum hf_discipline {
     HF_DISCIPLINE_FLEXGUARD = 0,
     HF_DISCIPLINE_BLOCKING = 1 << 16,
     HF_DISCIPLINE_GATED = 2 << 16,
-    HF_DISCIPLINE_GLIBCS = 3 << 16,
+    HF_DISCIPLINE_USCL = 3 << 16,
+    HF_DISCIPLINE_GLIBCS = 4 << 16,
 };
 
 // Chosen by the constructor as the policy says; FlexGuard before.
 struct hf_lock_choice {
     enum hf_discipline discipline;
     bool owes_turns; // FlexGuard for good: from then on a mutex keeps turns for its release
+    uint32_t uscl_options;
     const struct hf_lock_kind *gate;
 };
 extern struct hf_lock_choice hf_lock_choice __attribute__((visibility("hidden")));
@@ -58,7 +61,11 @@ int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, con
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self);
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self);
 
-// Opens the gate that the owner has closed, before glibc gives the word away.
-void hf_chosen_open_gate(struct hf_mutex *mutex);
+// Opens the gate that the owner has closed, before glibc gives the word away; or ends the slice that it has, before it
+// waits for a condition.
+void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self);
+
+// The mutex is destroyed, and was ours.
+void hf_chosen_forget(struct hf_mutex *mutex);
 
 #endif

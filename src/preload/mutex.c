@@ -212,6 +212,26 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
     return HF_UNLIKELY(wakes) ? wake(&mutex->word) : 0;
 }
 
+int hf_mutex_unlock_to_wait(pthread_mutex_t *posix) {
+    struct hf_mutex *mutex = hf_mutex_in(posix);
+    if (HF_UNLIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_USCL) && hf_mutex_is_ours(mutex)) {
+        struct hf_thread_record *self = hf_self();
+        if (hf_mutex_is_owned_by(mutex, self))
+            hf_chosen_stand_aside(mutex, self);
+    }
+    return hf_mutex_unlock(posix);
+}
+
+static int interposed_destroy(pthread_mutex_t *posix) {
+    struct hf_mutex *mutex = hf_mutex_in(posix);
+    bool was_ours = hf_mutex_is_chosen(mutex); // glibc destroys the kind
+    int error = hf_glibc()->mutex_destroy(posix);
+    if (!error && was_ours)
+        hf_chosen_forget(mutex);
+    return error;
+}
+
+HF_EXPORT(interposed_destroy, pthread_mutex_destroy, "GLIBC_2.2.5");
 HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, "GLIBC_2.2.5");
 HF_EXPORT(hf_mutex_unlock, pthread_mutex_unlock, "GLIBC_2.2.5");
 HF_EXPORT_TWICE(interposed_trylock, pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34");

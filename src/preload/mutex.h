@@ -8,4 +8,7 @@
 int hf_mutex_lock(pthread_mutex_t *posix);
 int hf_mutex_unlock(pthread_mutex_t *posix);
 
+// The same for a caller that does not want the mutex back before it is told to.
+int hf_mutex_unlock_to_wait(pthread_mutex_t *posix);
+
 #endif

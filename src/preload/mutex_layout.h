@@ -9,8 +9,8 @@
 //     16..19   __kind               type and attributes, as glibc
 //     20..21   __spins              releases (flexguard_pace.h); glibc only guesses from it how long to spin
 //     22..23   __elision            owner_has_gate (lock_choice.h)
-//     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c), or the gate; glibc uses
-//                                   it for robust mutexes only
+//     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c); or u-SCL's slices in the
+//                                   place of the turns; or the gate; glibc uses it for robust mutexes only
 //
 // So code that reaches the mutex through glibc (its condition variables, an old symbol version, a static library)
 // excludes and wakes as ever. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is glibc's
@@ -40,7 +40,10 @@ struct hf_mutex {
     union {
         struct {
             hf_queue_tail queue_tail;
-            hf_turns_owed turns_owed; // to be given when the mutex is; changed by its owner only
+            union {
+                hf_turns_owed turns_owed; // to be given when the mutex is; changed by its owner only
+                struct hf_slices *slices; // not in the tail's place, where a spinner from before the choice may stand
+            };
         };
         char gate[HF_GATE_BYTES];
     };

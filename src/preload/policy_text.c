@@ -21,9 +21,6 @@ static bool is(struct word word, const char *name) {
 }
 
 static bool may_be(enum hf_object object, const char *lock) {
-    // u-SCL is not known to work there yet (docs/uscl.md).
-    if (strcmp(lock, "uscl") == 0)
-        return false;
     return object == HF_OBJECT_MUTEX || strcmp(lock, HF_DEFAULT_LOCK) == 0;
 }
 

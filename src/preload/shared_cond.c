@@ -29,7 +29,7 @@ static struct depth_owed stand_aside(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     if (hf_mutex_is_chosen(mutex)) {
         hf_turns_give_all(hf_mutex_take_turns_owed(mutex));
-        hf_chosen_open_gate(mutex);
+        hf_chosen_stand_aside(mutex, self);
         hf_critical_leave(self);
         if (hf_is_observed(self, &mutex->word))
             hf_note_release(self);

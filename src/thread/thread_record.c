@@ -31,6 +31,14 @@ static struct {
     bool exit_key_made;
 } pool = {.slab_used = HF_SLAB_RECORDS};
 
+_Static_assert(sizeof(struct hf_thread_record) == HF_CACHE_LINE_BYTES, "one cache line");
+
+static void (*exit_function)(struct hf_thread_record *self);
+
+void hf_thread_at_exit(void (*function)(struct hf_thread_record *self)) {
+    hf_store_release(&exit_function, function); // pairs with the acquire in release
+}
+
 // For threads that came when there was no memory left. They share it, so its words mean nothing; its state keeps it out
 // of every queue (I3 needs a record a thread), and a thread counted as critical by mistake costs blocking, not safety.
 static struct {
@@ -106,6 +114,11 @@ static void release(void *record_pointer) {
     struct hf_thread_record *record = record_pointer;
     if (record != hf_self_record || record == &overflow.record[0])
         return;
+    void (*at_exit)(struct hf_thread_record *) = hf_load_acquire(&exit_function);
+    if (record->slice_begun && at_exit)
+        at_exit(record);
+    record->slice_begun = NULL;
+    record->in_slices = 0;
     sigset_t saved;
     pool_lock(&saved);
     hf_self_record = NULL;

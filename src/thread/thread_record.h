@@ -21,10 +21,12 @@ struct hf_thread_record {
     struct hf_critical_words critical;  // first, and in one line: the monitor reads them at once
     struct hf_thread_record *next;      // successor in the queue that this thread is in; written by the successor
     uint32_t tid;                       // 0 in the record that threads share when memory has run out
+    uint32_t in_slices;                 // how often it is under a guard or in a queue of slices (lock/slices.h)
     struct hf_thread_record *free_next; // the free list, while no thread has this record
     struct hf_queue_node *spare_nodes;  // nodes of queue locks that need one a lock (lock/queue_node.h)
     uint64_t share_class;               // whose share of a lock's time it uses (lock/share.h); see below
     const void *observed;               // the lock whose release is to be noted (observe/observation.h), or NULL
+    struct hf_slices *slice_begun;      // the last one; looked at when the thread exits
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
@@ -113,6 +115,10 @@ static inline uint32_t hf_tid(const struct hf_thread_record *self) {
 
 // Puts the calling thread into a class of the user's; 0: into one of its own.
 void hf_thread_set_class(struct hf_thread_record *self, uint32_t number);
+
+// What else is to be done when a thread that has begun a slice exits, while it still has its record. One function for
+// the process.
+void hf_thread_at_exit(void (*function)(struct hf_thread_record *self));
 
 // Has no second thread had a record yet, here or in the processes that this one was forked from?
 bool hf_thread_was_always_alone(void);

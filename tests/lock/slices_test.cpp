@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Slices, step by step, with a given clock and no threads: who is chosen, who keeps the time, who is banned.
 //
-// Shown able to fail: keep_time that does nothing; hf_slices_leave without its choice (AKeeperThatLeavesIsReplaced);
+// Shown able to fail: keep_time that does nothing; hf_slices_leave without its choice
+// (AKeeperThatLeavesIsReplaced); is_late that does not look at the word, or never finds anybody late
+// (WhoIsChosenAndLateIsPassedOver); a look that only the keeper may take (AKeeperThatDoesNotLook...); choose that
+// does not ask whether the owner is dead (ASliceIsOverWhenItsOwnerExits); hf_slices_retire that does nothing;
 // next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
 // hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that forgets nobody (InactiveSharesAreForgotten).
 #include <gtest/gtest.h>
+#include <vector>
 
 #include "base/clock.h"
 #include "lock/slices.h"
 #include "lock/slices_memory.h"
+#include "park/word_lock.h"
 
 namespace holdfast::test {
 namespace {
@@ -93,7 +98,8 @@ TEST_F(slices, NobodyIsChosenWhileOneIsOnItsWay) {
     join(a, 0);
     EXPECT_EQ(join(b, 100 * slice), nullptr);
     EXPECT_FALSE(b.chosen());
-    EXPECT_EQ(all.keeper, nullptr);
+    EXPECT_EQ(all.keeper, &b.waiter) << "to see whether a is late";
+    EXPECT_EQ(all.keeper_at, all.due_at);
     EXPECT_EQ(begin(a, 100 * slice + 1), &b.waiter.turn);
     EXPECT_EQ(all.keeper, &b.waiter) << "woken, to keep the time from now on";
 }
@@ -223,6 +229,87 @@ TEST_F(slices, InactiveSharesAreForgotten) {
     EXPECT_EQ(all.shares, a.share);
     EXPECT_EQ(all.shares->next, nullptr);
     (void)b;
+}
+
+TEST_F(slices, WhoIsChosenAndLateIsPassedOver) {
+    one a = make(), b = make(), c = make();
+    std::uint32_t word = HF_WORD_HELD;
+    all.lock = &word;
+    join(a, 0); // and can't run
+    join(b, 1);
+    join(c, 2);
+    std::uint64_t due = all.due_at;
+    hf_slices_look(&all, &b.waiter, due - 1);
+    EXPECT_FALSE(b.chosen());
+    hf_slices_look(&all, &b.waiter, due);
+    EXPECT_FALSE(b.chosen()) << "somebody is inside: not late, but made to wait";
+    word = HF_WORD_FREE;
+    std::uint64_t again = all.keeper_at;
+    EXPECT_GT(again, due);
+    hf_slices_look(&all, &b.waiter, again);
+    EXPECT_TRUE(b.chosen());
+    EXPECT_EQ(begin(a, 1), nullptr);
+    EXPECT_EQ(all.slice_end, 0u) << "the slice is not a's any more";
+    EXPECT_EQ(begin(b, 2), &c.waiter.turn);
+    EXPECT_EQ(all.owner, b.share);
+}
+
+TEST_F(slices, AKeeperThatDoesNotLookIsRelieved) {
+    one a = make(), b = make(), c = make();
+    take(a, 0);
+    join(b, 1);
+    join(c, 2);
+    ASSERT_EQ(all.keeper, &b.waiter); // and can't run
+    auto relief = static_cast<std::uint64_t>(double(HF_RELIEF_NS) / hf_tick_ns());
+    hf_slices_look(&all, &c.waiter, origin + slice + relief / 2);
+    EXPECT_EQ(all.keeper, &b.waiter);
+    hf_slices_look(&all, &c.waiter, origin + slice + relief * 2);
+    EXPECT_TRUE(b.chosen() || c.chosen());
+}
+
+TEST_F(slices, ASliceIsOverWhenItsOwnerExits) {
+    hf_thread_record thread{};
+    one a = make(), b = make();
+    a.share->thread = &thread;
+    thread.share_class = a.share->own_class;
+    take(a, 0);
+    join(b, 1);
+    EXPECT_FALSE(b.chosen());
+    thread.share_class = 0;
+    choose(2);
+    EXPECT_TRUE(b.chosen());
+}
+
+TEST_F(slices, ASliceIsOverWhenItsOwnerRetiresAndNobodyIsBannedForItsSake) {
+    one a = make(), b = make();
+    take(a, 0);
+    join(b, 1);
+    EXPECT_EQ(hf_slices_retire(&all, a.share, origin + 2), &b.waiter.turn);
+    ASSERT_TRUE(b.chosen());
+    begin(b, 3);
+    use(b, slice, slice + 3);
+    join(b, slice + 4);
+    EXPECT_TRUE(b.chosen()) << "a has used less, is active, and does not want the lock";
+}
+
+// Every lock of a million finds its own, in about the same time. Shown able to fail: rows that never become more do
+// not get to the end of it.
+TEST(slices_memory, FindsTheSlicesOfAMillionLocks) {
+    constexpr std::size_t locks = 1'000'000;
+    std::vector<std::uint32_t> words(locks);
+    std::vector<hf_slices *> places(locks);
+    for (std::size_t i = 0; i < locks; i++)
+        ASSERT_NE(hf_slices_of(&words[i], &places[i], hf_self()), nullptr);
+    for (std::size_t i = 0; i < locks; i++) {
+        hf_slices *found = nullptr;
+        ASSERT_EQ(hf_slices_of(&words[i], &found, hf_self()), places[i]);
+        ASSERT_EQ(found->lock, &words[i]);
+    }
+    for (std::size_t i = 0; i < locks; i++)
+        hf_slices_give_back(places[i], &words[i], hf_self());
+    hf_slices *again = nullptr;
+    ASSERT_NE(hf_slices_of(&words[0], &again, hf_self()), nullptr);
+    hf_slices_give_back(again, &words[0], hf_self());
 }
 
 // Three classes of different weights that always want the lock, in as many slices as fit.

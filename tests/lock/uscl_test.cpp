@@ -7,6 +7,7 @@
 // hf_thread_set_class that does nothing (AClassHasOneShare); trylock that needs a slice (TriesInAnothersSlice).
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 #include "holdfast/uscl.h"
 #include "lock/every_lock.hpp"
 #include "lock/slices.h"
+#include "posix/threads_and_processes.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -148,6 +150,59 @@ TEST(uscl, AThreadThatExitsIsForgotten) {
     hf_uscl_unlock(&lock);
     EXPECT_LE(count_shares(lock), 3u);
     hf_uscl_destroy(&lock);
+}
+
+// The rest of each one's slice would take minutes together. Shown able to fail: no function at thread exit, with
+// hf_slices_choose not asking whether the owner is dead (hangs until its alarm).
+TEST(uscl, ASliceOfAThreadThatExitsIsOver) {
+    child_process child([] {
+        hf_uscl_t lock = HF_USCL_INIT;
+        hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX);
+        contend(lock);
+        for (int i = 0; i < 3000; i++)
+            std::thread([&] {
+                hf_uscl_lock(&lock);
+                hf_uscl_unlock(&lock);
+            }).join();
+        return true;
+    });
+    EXPECT_TRUE(child.succeeds());
+}
+
+// A handler that interrupts its own thread wherever that is in lock and unlock, and tries the same lock. Shown able to
+// fail: hf_slices_are_closed_to that says no (hangs until its alarm).
+hf_uscl_t in_handler = HF_USCL_INIT;
+std::atomic<long> handled;
+
+TEST(uscl, ASignalHandlerMayTryTheLockThatItsThreadWaitsFor) {
+    child_process child([] {
+        hf_uscl_set_slice(&in_handler, 0);
+        struct sigaction action {};
+        action.sa_handler = [](int) {
+            if (hf_uscl_trylock(&in_handler))
+                hf_uscl_unlock(&in_handler);
+            handled++;
+        };
+        sigaction(SIGUSR1, &action, nullptr);
+        contend(in_handler);
+        std::atomic<bool> stop = false;
+        // Its slices have no length: each lock() goes through the guard.
+        std::thread locks([&] {
+            while (!stop) {
+                hf_uscl_lock(&in_handler);
+                hf_uscl_unlock(&in_handler);
+            }
+        });
+        bool done = eventually([&] {
+            for (int i = 0; i < 10; i++)
+                pthread_kill(locks.native_handle(), SIGUSR1);
+            return handled > 2'000;
+        });
+        stop = true;
+        locks.join();
+        return done;
+    });
+    EXPECT_TRUE(child.succeeds());
 }
 
 TEST(uscl, TakesOverWhatALockAtItsPlaceHasLeft) {

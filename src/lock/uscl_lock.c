@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// u-SCL (Patel et al., EuroSys '20, section 4.2): FlexGuard at the word, and slices before it.
+//
+//             in the caller's own slice                      word free, or FlexGuard's wait
+//   lock() ------------------------------------------------------------------------------------> inside
+//      |                                                                                      ^
+//      | no slice, or another class's                                     begins its slice    |
+//      +------------------------------> in the queue of slices ---------> PENDING: to the word +
+//                                       asleep until chosen      chosen
+//
+//   unlock(): counts the section; if the slice is over and somebody waits, chooses; then gives the word back
+//
+// Until two threads have met at it, a lock is a FlexGuard lock without a queue: no slices, no clock.
+// A signal handler that has interrupted its own thread in here goes to the word, and is not counted.
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; U1 to U6 in slices.h.
+// Model: verify/uscl.pml.
+#include "lock/uscl_lock.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "lock/flexguard_lock.h"
+#include "lock/slice_wait.h"
+
+static uint32_t default_slice_us = 2000;
+
+// What who is chosen is told of the releases: that there are none. Whose slice is over does not come back for the word,
+// so there is nobody to leave it to. Within a slice, threads of one class do come back, and see the true count.
+static const hf_release_count not_counted;
+
+static uint64_t slice_ticks_of(struct hf_uscl_parts lock) {
+    uint32_t option = hf_load_relaxed(lock.options) & HF_USCL_SLICE_BITS;
+    uint32_t slice_us = option ? option - 1 : hf_load_relaxed(&default_slice_us);
+    return (uint64_t)(slice_us * 1000.0 / hf_tick_ns_by_now());
+}
+
+static bool is_work_conserving(struct hf_uscl_parts lock) {
+    return hf_load_relaxed(lock.options) & HF_USCL_WORK_CONSERVING;
+}
+
+// Under the word. Atomic: who sums up looks at it.
+static inline void hold(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
+    hf_store_relaxed(&slices->holder, share);
+    slices->section_began = now;
+}
+
+// The share whose slice it is, when that is the caller's class's and runs; else NULL.
+static inline struct hf_share *own_slice(const struct hf_slices *slices, const struct hf_thread_record *self,
+                                         uint64_t now) {
+    struct hf_share *owner = hf_load_acquire(&slices->owner);
+    if (!owner || hf_load_relaxed(&owner->own_class) != self->share_class || now >= hf_load_relaxed(&slices->slice_end))
+        return NULL;
+    return owner;
+}
+
+// The slice of a thread that exits would hold others up for its rest.
+static void end_slice_at_exit(struct hf_thread_record *self) {
+    struct hf_slices *slices = self->slice_begun;
+    hf_slices_lock(slices, self);
+    struct hf_share *owner = slices->owner;
+    hf_slice_wake woken = owner && owner->thread == self && owner->own_class == self->share_class
+                              ? hf_slices_retire(slices, owner, hf_ticks())
+                              : NULL;
+    hf_slices_unlock(slices, self);
+    hf_slice_wake_up(woken);
+}
+
+static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
+                        struct hf_thread_record *self) {
+    uint64_t now = hf_ticks();
+    hf_slices_lock(slices, self);
+    hf_slice_wake woken = hf_slices_begin(slices, share, now, slice_ticks_of(lock));
+    hf_slices_unlock(slices, self);
+    hf_slice_wake_up(woken);
+    self->slice_begun = slices;
+    hold(slices, share, hf_ticks());
+}
+
+static void give_up_slice(struct hf_slices *slices, struct hf_share *share, struct hf_thread_record *self) {
+    hf_slices_lock(slices, self);
+    hf_slice_wake woken = hf_slices_give_up(slices, share, hf_ticks());
+    hf_slices_unlock(slices, self);
+    hf_slice_wake_up(woken);
+}
+
+// The caller's class is chosen: to the word, and begins its slice there. Returns 0 or ETIMEDOUT.
+static int take_word(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
+                     struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    int error = hf_flexguard_acquire(lock.word, &slices->spinners, &not_counted, self, deadline);
+    if (error)
+        give_up_slice(slices, share, self);
+    else
+        begin_slice(lock, slices, share, self);
+    return error;
+}
+
+// A work-conserving lock that is free: true with the lock held.
+static bool take_idle_word(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
+                           struct hf_thread_record *self) {
+    if (!slices->work_conserving || hf_load_relaxed(lock.word) != HF_WORD_FREE ||
+        !hf_flexguard_try_acquire(lock.word, self))
+        return false;
+    hold(slices, share, hf_ticks());
+    return true;
+}
+
+// A section that is not counted: there is no memory, or slices are closed to the caller. It still excludes.
+static int acquire_uncounted(struct hf_uscl_parts lock, struct hf_thread_record *self,
+                             const struct hf_deadline *deadline) {
+    hf_critical_enter(self);
+    int error = hf_word_lock_blocking(lock.word, deadline);
+    if (error)
+        hf_critical_leave(self);
+    else
+        hf_count_waited_acquisition(self);
+    return error;
+}
+
+// Waits in the queue of slices, then at the word.
+static int wait_for_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_slice_waiter *waiter,
+                          struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    struct hf_wait wait = hf_wait_begin(self);
+    hf_count(self, contended);
+    int error = hf_slices_await(slices, waiter, self, deadline, &wait);
+    if (wait.sleeps)
+        hf_count(self, blocked);
+    if (!error)
+        error = take_word(lock, slices, waiter->share, self, deadline);
+    hf_note_wait(lock.word, self, HF_STATISTICS_MUTEX, &wait, !error);
+    return error;
+}
+
+static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
+                       const struct hf_deadline *deadline) {
+    // Others wait for what it holds: it must not be made to wait for what it has used here, and waits for what is held.
+    struct hf_slice_waiter waiter = {.never_banned = self->critical.critical_depth > 0};
+    hf_slices_lock(slices, self);
+    uint64_t now = hf_ticks();
+    struct hf_share *share = hf_slices_share_of(slices, self, now);
+    slices->work_conserving = is_work_conserving(lock);
+    bool has_slice = own_slice(slices, self, now);
+    bool has_word = share && !has_slice && take_idle_word(lock, slices, share, self);
+    if (!share || has_slice || has_word) {
+        hf_slices_unlock(slices, self);
+        if (has_word)
+            return 0;
+        int error = share ? hf_flexguard_acquire(lock.word, &slices->spinners, &slices->releases, self, deadline)
+                          : acquire_uncounted(lock, self, deadline);
+        if (!error)
+            hold(slices, share, hf_ticks());
+        return error;
+    }
+    waiter.share = share;
+    hf_slice_wake woken = hf_slices_join(slices, &waiter, now);
+    hf_slices_unlock(slices, self);
+    if (woken != &waiter.turn)
+        hf_slice_wake_up(woken);
+    if (hf_load_acquire(&waiter.turn) & HF_TURN_CHOSEN)
+        return take_word(lock, slices, share, self, deadline);
+    return wait_for_slice(lock, slices, &waiter, self, deadline);
+}
+
+static __attribute__((noinline)) int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
+                                                      struct hf_thread_record *self,
+                                                      const struct hf_deadline *deadline) {
+    if (hf_slices_are_closed_to(self))
+        return acquire_uncounted(lock, self, deadline);
+    hf_slices_enter(self);
+    int error = join_slices(lock, slices, self, deadline);
+    hf_slices_exit(self);
+    // POSIX: a timed lock takes what is free at its end, whosever the slice is.
+    return error && hf_uscl_try_acquire(lock, self) ? 0 : error;
+}
+
+static int meet_at_lock(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    struct hf_slices *slices = hf_slices_are_closed_to(self) ? NULL : hf_slices_of(lock.word, lock.slices, self);
+    return slices ? acquire_by_slice(lock, slices, self, deadline) : acquire_uncounted(lock, self, deadline);
+}
+
+int hf_uscl_acquire(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    static bool watches_exits;
+    struct hf_slices *slices = hf_load_acquire(lock.slices);
+    if (!slices) {
+        if (HF_LIKELY(hf_flexguard_try_acquire(lock.word, self)))
+            return 0;
+        if (!hf_exchange_relaxed(&watches_exits, true))
+            hf_thread_at_exit(end_slice_at_exit);
+        return meet_at_lock(lock, self, deadline);
+    }
+    uint64_t now = hf_ticks();
+    struct hf_share *share = own_slice(slices, self, now);
+    if (HF_UNLIKELY(!share))
+        return acquire_by_slice(lock, slices, self, deadline);
+    // Held meanwhile: by another thread of the class, or one that has tried or stayed in.
+    if (HF_UNLIKELY(!hf_flexguard_try_acquire(lock.word, self))) {
+        if (hf_flexguard_wait(lock.word, &slices->spinners, &slices->releases, self, deadline))
+            return ETIMEDOUT;
+        now = hf_ticks();
+    }
+    hold(slices, share, now);
+    return 0;
+}
+
+bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *self) {
+    if (!hf_flexguard_try_acquire(lock.word, self))
+        return false;
+    struct hf_slices *slices = hf_load_acquire(lock.slices);
+    if (!slices || hf_slices_are_closed_to(self))
+        return true;
+    uint64_t now = hf_ticks();
+    struct hf_share *share = own_slice(slices, self, now);
+    if (!share) {
+        hf_slices_lock(slices, self);
+        share = hf_slices_share_of(slices, self, now);
+        if (share)
+            hf_store_relaxed(&share->last_seen, now);
+        hold(slices, share, now); // under the guard: from there on nobody forgets the share
+        hf_slices_unlock(slices, self);
+    }
+    hold(slices, share, now);
+    return true;
+}
+
+// Counts the section that ends. Returns who held the lock; NULL: it is not counted.
+static inline struct hf_share *count_section(struct hf_slices *slices, uint64_t now) {
+    struct hf_share *share = hf_load_relaxed(&slices->holder);
+    if (!share)
+        return NULL;
+    hf_share_charge(share, now - slices->section_began);
+    hf_store_relaxed(&share->last_seen, now);
+    hf_store_relaxed(&slices->holder, NULL);
+    return share;
+}
+
+// Counts the section that ends. Returns who is to be woken when the lock is given back.
+static inline hf_slice_wake end_section(struct hf_slices *slices, struct hf_thread_record *self) {
+    if (!hf_load_relaxed(&slices->holder))
+        return NULL;
+    uint64_t now = hf_ticks();
+    count_section(slices, now);
+    // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (U1).
+    if (HF_LIKELY(hf_load_relaxed(&slices->waiters) == 0 || now < hf_load_relaxed(&slices->slice_end)) ||
+        hf_slices_are_closed_to(self))
+        return NULL;
+    hf_slices_lock(slices, self);
+    hf_slice_wake woken = hf_slices_choose(slices, now);
+    hf_slices_unlock(slices, self);
+    return woken;
+}
+
+void hf_uscl_release(struct hf_uscl_parts lock, struct hf_thread_record *self) {
+    struct hf_slices *slices = hf_load_acquire(lock.slices);
+    hf_slice_wake woken = NULL;
+    if (slices) {
+        woken = end_section(slices, self);
+        // While the word is ours, hence no atomic addition.
+        hf_store_relaxed(&slices->releases, (hf_release_count)(slices->releases + 1));
+    }
+    bool sleepers = hf_word_release(lock.word);
+    hf_critical_leave(self);
+    if (HF_UNLIKELY(sleepers))
+        hf_word_wake(lock.word);
+    // After the release: who is woken finds the word free. Neither the lock nor the waiter need be there any more (I4,
+    // U3); the address is all that is used.
+    hf_slice_wake_up(woken);
+    if (HF_UNLIKELY(hf_is_observed(self, lock.word)))
+        hf_note_release(self);
+}
+
+void hf_uscl_stand_aside(struct hf_uscl_parts lock, struct hf_thread_record *self) {
+    struct hf_slices *slices = hf_load_acquire(lock.slices);
+    if (!slices || hf_slices_are_closed_to(self) || !hf_load_relaxed(&slices->holder))
+        return;
+    uint64_t now = hf_ticks();
+    hf_slices_lock(slices, self);
+    struct hf_share *share = count_section(slices, now);
+    // A class that the user has made has other threads, which may go on.
+    hf_slice_wake woken = share->thread ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
+    hf_slices_unlock(slices, self);
+    hf_slice_wake_up(woken);
+}
+
+void hf_uscl_give_back(struct hf_uscl_parts lock, struct hf_thread_record *self) {
+    struct hf_slices *slices = hf_load_acquire(lock.slices);
+    if (slices && !hf_slices_are_closed_to(self))
+        hf_slices_give_back(slices, lock.word, self);
+}
+
+void hf_uscl_use_slice(uint32_t slice_us) {
+    hf_store_relaxed(&default_slice_us, slice_us);
+}
