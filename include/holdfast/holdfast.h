@@ -7,6 +7,7 @@
 #include "holdfast/blocking.h"
 #include "holdfast/flexguard.h"
 #include "holdfast/mcs.h"
+#include "holdfast/rwscl.h"
 #include "holdfast/ticket.h"
 #include "holdfast/ttas.h"
 #include "holdfast/uscl.h"

@@ -4,7 +4,9 @@
 #define HF_PARK_DEADLINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "base/clock.h"
 #include "park/futex.h"
 
 static inline bool hf_deadline_is_valid(const struct hf_deadline *deadline) {
@@ -17,6 +19,23 @@ static inline bool hf_deadline_has_passed(const struct hf_deadline *deadline) {
     clock_gettime(deadline->clock, &now);
     return now.tv_sec > deadline->at.tv_sec ||
            (now.tv_sec == deadline->at.tv_sec && now.tv_nsec >= deadline->at.tv_nsec);
+}
+
+// Whichever comes first: the caller's deadline (NULL: none), or so many nanoseconds from now.
+static inline struct hf_deadline hf_deadline_or_in(const struct hf_deadline *deadline, uint64_t ns) {
+    struct timespec now;
+    if (deadline) {
+        clock_gettime(deadline->clock, &now);
+        // Both are small enough: a deadline that is far is cut off before it is multiplied.
+        int64_t s = deadline->at.tv_sec - now.tv_sec;
+        if (s < 1000000 && (s < 0 || (double)s * 1e9 + (double)(deadline->at.tv_nsec - now.tv_nsec) < (double)ns))
+            return *deadline;
+    }
+    uint64_t at = hf_monotonic_ns() + ns;
+    return (struct hf_deadline){
+        .clock = CLOCK_MONOTONIC,
+        .at = {.tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u)},
+    };
 }
 
 #endif

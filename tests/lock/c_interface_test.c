@@ -15,6 +15,22 @@
         hf_##name##_unlock(&lock);                                                                                     \
     } while (0)
 
+static int try_out_reader_writer(void) {
+    hf_rwscl_t lock = HF_RWSCL_INIT;
+    if (hf_rwscl_set_ratio(&lock, 9, 1) || hf_rwscl_set_slice(&lock, 100))
+        return 1;
+    hf_rwscl_read_lock(&lock);
+    if (hf_rwscl_write_trylock(&lock))
+        return 1;
+    hf_rwscl_read_unlock(&lock);
+    hf_rwscl_write_lock(&lock);
+    if (hf_rwscl_read_trylock(&lock))
+        return 1;
+    hf_rwscl_write_unlock(&lock);
+    hf_rwscl_init(&lock);
+    return !hf_rwscl_read_trylock(&lock);
+}
+
 int main(void) {
     TRY_OUT(flexguard, HF_FLEXGUARD_INIT);
     TRY_OUT(blocking, HF_BLOCKING_INIT);
@@ -22,5 +38,7 @@ int main(void) {
     TRY_OUT(ticket, HF_TICKET_INIT);
     TRY_OUT(mcs, HF_MCS_INIT);
     TRY_OUT(uscl, HF_USCL_INIT);
+    if (try_out_reader_writer())
+        return 1;
     return hf_version()[0] == '\0' || hf_monitor_present();
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How long the slices of RW-SCL are, and when a kind of thread is taken to stay away. Advice only: who may enter is
+// decided by the words of rwscl_state.h.
+//
+// A slice lasts as long as the ratio says, and longer by what the other kind's last slice was too long, in proportion:
+// a critical section that outlasts its slice, and threads that were slow to leave, are made up for. What a slice is too
+// long while nobody waits for its end does not count.
+//
+// A slice that others wait for ends early when nobody uses it for HF_RWSCL_IDLE_US: time to come back in after a look
+// at something else, about what two hand-overs cost. A kind that has once not come back so soon loses its slice at once
+// when it leaves the lock, until it has come back soon after it had to leave.
+#ifndef HF_LOCK_RWSCL_SLICE_H
+#define HF_LOCK_RWSCL_SLICE_H
+
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "holdfast/rwscl.h"
+
+enum {
+    HF_RWSCL_SLICE_US_DEFAULT = 2000,
+    HF_RWSCL_IDLE_US = 50,
+    HF_RWSCL_LOOKS = 16, // of who keeps the time of a long slice, or the idle times between them when it is over
+};
+
+// More than this is not made up for: no product overflows.
+#define HF_RWSCL_TICKS_MAX (1ull << 40)
+
+struct hf_rwscl_weights {
+    uint32_t readers, writers;
+};
+
+// hf_rwscl_t's weights: readers in the upper half, writers in the lower; 0: 1 to 1.
+static inline struct hf_rwscl_weights hf_rwscl_weights_of(const hf_rwscl_t *lock) {
+    uint32_t both = hf_load_relaxed(&lock->weights);
+    return both ? (struct hf_rwscl_weights){both >> 16, both & 0xffff} : (struct hf_rwscl_weights){1, 1};
+}
+
+static inline uint64_t hf_rwscl_ticks_of_us(double us) {
+    return (uint64_t)(us * 1000.0 / hf_tick_ns_by_now());
+}
+
+// The slice of a kind that has `weight`, beside the other's.
+static inline uint64_t hf_rwscl_slice_ticks(const hf_rwscl_t *lock, uint32_t weight, uint32_t others_weight) {
+    uint32_t option = hf_load_relaxed(&lock->slice); // microseconds plus one, or 0
+    double us = option ? option - 1 : (uint32_t)HF_RWSCL_SLICE_US_DEFAULT;
+    return hf_rwscl_ticks_of_us(weight > others_weight ? us * weight / others_weight : us);
+}
+
+// How much longer than its end the slice has lasted by now, for those who have waited for that since `waited_since`.
+static inline uint64_t hf_rwscl_overrun(const hf_rwscl_t *lock, uint64_t waited_since, uint64_t now) {
+    uint64_t end = hf_load_relaxed(&lock->slice_end);
+    uint64_t from = end > waited_since ? end : waited_since;
+    uint64_t ticks = now > from ? now - from : 0;
+    return ticks < HF_RWSCL_TICKS_MAX ? ticks : HF_RWSCL_TICKS_MAX;
+}
+
+static inline uint64_t hf_rwscl_idle_ticks(void) {
+    return hf_rwscl_ticks_of_us(HF_RWSCL_IDLE_US);
+}
+
+// Was `then` less than the idle time ago?
+static inline bool hf_rwscl_is_recent(uint64_t then, uint64_t now) {
+    return now < then || now - then < hf_rwscl_idle_ticks();
+}
+
+static inline bool hf_rwscl_slice_is_over(const hf_rwscl_t *lock, uint64_t now) {
+    return now >= hf_load_relaxed(&lock->slice_end);
+}
+
+// When who keeps the time of a slice looks next: at its end, and before, first after the idle time, then less often.
+struct hf_rwscl_looks {
+    uint64_t interval;
+};
+
+// Nanoseconds until the next look, which may be 0.
+static inline uint64_t hf_rwscl_next_look_ns(struct hf_rwscl_looks *looks, const hf_rwscl_t *lock) {
+    uint64_t now = hf_ticks(), idle = hf_rwscl_idle_ticks(), end = hf_load_relaxed(&lock->slice_end);
+    uint64_t left = end > now ? end - now : 0;
+    uint64_t interval_max = left ? left / HF_RWSCL_LOOKS : HF_RWSCL_LOOKS * idle;
+    if (looks->interval < idle)
+        looks->interval = idle;
+    else if (looks->interval < interval_max)
+        looks->interval *= 2;
+    uint64_t ticks = left && left < looks->interval ? left : looks->interval;
+    return (uint64_t)((double)ticks * hf_tick_ns_by_now());
+}
+
+#endif

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What RW-SCL promises, one thing at a time (many at once: rwscl_stress_test.cpp). Nothing here depends on how fast the
+// machine is.
+//
+// Shown able to fail: gates that are not closed (TimesOutUnderAWriter); a drain given up that forgets who is inside
+// (AWriterThatGivesUpLetsReadersIn); a keeper that is not replaced (AKeeperThatGivesUpIsReplaced). It hangs when nobody
+// keeps the time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a
+// reader leaves a closed gate as an open one.
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <gtest/gtest.h>
+#include <latch>
+#include <sched.h>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+#include "holdfast/rwscl.h"
+#include "lock/every_lock.hpp"
+#include "lock/flexguard_lock.h"
+#include "lock/rwscl_slice.h"
+#include "lock/rwscl_state.h"
+
+namespace holdfast::test {
+namespace {
+
+constexpr long forever_ms = 60'000, short_ms = 20;
+
+void run_in_thread(const std::function<void()> &body) {
+    std::thread(body).join();
+}
+
+bool gates_are_closed(const hf_rwscl_t &lock) {
+    return hf_load_acquire(&lock.gates[0].readers) & HF_GATE_CLOSED;
+}
+
+// Waits until somebody drains the readers.
+void await_drain(const hf_rwscl_t &lock) {
+    while (!gates_are_closed(lock))
+        std::this_thread::yield();
+}
+
+// Each test with one node and with two, over which CPUs are dealt.
+class rwscl : public testing::TestWithParam<unsigned> {
+protected:
+    rwscl() { hf_numa_pretend(GetParam()); }
+    ~rwscl() override { hf_numa_pretend(1); }
+
+    hf_rwscl_t lock = HF_RWSCL_INIT;
+
+    bool reading_is_free() {
+        bool got = false;
+        run_in_thread([&] {
+            got = hf_rwscl_read_trylock(&lock);
+            if (got)
+                hf_rwscl_read_unlock(&lock);
+        });
+        return got;
+    }
+    bool writing_is_free() {
+        bool got = false;
+        run_in_thread([&] {
+            got = hf_rwscl_write_trylock(&lock);
+            if (got)
+                hf_rwscl_write_unlock(&lock);
+        });
+        return got;
+    }
+};
+
+TEST_P(rwscl, ReadersAreTogetherAndWritersAlone) {
+    for (int round = 0; round < 3; round++) {
+        hf_rwscl_read_lock(&lock);
+        EXPECT_TRUE(reading_is_free());
+        EXPECT_FALSE(writing_is_free());
+        run_in_thread([&] { hf_rwscl_read_lock(&lock), hf_rwscl_read_unlock(&lock); });
+        EXPECT_FALSE(writing_is_free()) << "one of two has left";
+        hf_rwscl_read_unlock(&lock);
+        EXPECT_TRUE(writing_is_free());
+        hf_rwscl_write_lock(&lock);
+        EXPECT_FALSE(reading_is_free());
+        EXPECT_FALSE(writing_is_free());
+        hf_rwscl_write_unlock(&lock);
+        EXPECT_TRUE(reading_is_free());
+        EXPECT_TRUE(writing_is_free());
+    }
+}
+
+TEST_P(rwscl, OneThreadGoesToAndFro) {
+    for (int round = 0; round < 1000; round++) {
+        hf_rwscl_write_lock(&lock);
+        hf_rwscl_write_unlock(&lock);
+        hf_rwscl_read_lock(&lock);
+        hf_rwscl_read_unlock(&lock);
+        ASSERT_TRUE(hf_rwscl_write_trylock(&lock));
+        hf_rwscl_write_unlock(&lock);
+        ASSERT_TRUE(hf_rwscl_read_trylock(&lock));
+        hf_rwscl_read_unlock(&lock);
+    }
+}
+
+TEST_P(rwscl, ChecksItsOptions) {
+    EXPECT_EQ(hf_rwscl_set_ratio(&lock, 9, 1), 0);
+    EXPECT_EQ(hf_rwscl_set_ratio(&lock, HF_RWSCL_WEIGHT_MAX, HF_RWSCL_WEIGHT_MAX), 0);
+    EXPECT_EQ(hf_rwscl_set_ratio(&lock, 0, 1), EINVAL);
+    EXPECT_EQ(hf_rwscl_set_ratio(&lock, 1, 0), EINVAL);
+    EXPECT_EQ(hf_rwscl_set_ratio(&lock, HF_RWSCL_WEIGHT_MAX + 1, 1), EINVAL);
+    EXPECT_EQ(hf_rwscl_set_slice(&lock, HF_RWSCL_SLICE_US_MAX), 0);
+    EXPECT_EQ(hf_rwscl_set_slice(&lock, HF_RWSCL_SLICE_US_MAX + 1), EINVAL);
+}
+
+TEST_P(rwscl, SlicesAreAsLongAsTheRatioSays) {
+    hf_rwscl_set_slice(&lock, 1000);
+    // Not equal: the clock may still be being calibrated.
+    auto one = static_cast<double>(hf_rwscl_ticks_of_us(1000));
+    EXPECT_NEAR(static_cast<double>(hf_rwscl_slice_ticks(&lock, 1, 1)) / one, 1, 0.2);
+    EXPECT_NEAR(static_cast<double>(hf_rwscl_slice_ticks(&lock, 9, 1)) / one, 9, 2);
+    EXPECT_NEAR(static_cast<double>(hf_rwscl_slice_ticks(&lock, 1, 9)) / one, 1, 0.2);
+    // What was too long counts from when somebody waited for the end.
+    lock.slice_end = 1000;
+    EXPECT_EQ(hf_rwscl_overrun(&lock, 500, 900), 0u);
+    EXPECT_EQ(hf_rwscl_overrun(&lock, 500, 1300), 300u);
+    EXPECT_EQ(hf_rwscl_overrun(&lock, 1200, 1300), 100u);
+    EXPECT_EQ(hf_rwscl_overrun(&lock, 0, UINT64_MAX), HF_RWSCL_TICKS_MAX);
+}
+
+TEST_P(rwscl, TimesOutUnderAWriter) {
+    for (clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+        hf_rwscl_write_lock(&lock);
+        run_in_thread([&] {
+            timespec soon = from_now(clock, short_ms);
+            EXPECT_EQ(hf_rwscl_read_clocklock(&lock, clock, &soon), ETIMEDOUT);
+            EXPECT_EQ(hf_rwscl_write_clocklock(&lock, clock, &soon), ETIMEDOUT);
+            timespec now{};
+            clock_gettime(clock, &now);
+            EXPECT_TRUE(now.tv_sec > soon.tv_sec || (now.tv_sec == soon.tv_sec && now.tv_nsec >= soon.tv_nsec));
+        });
+        hf_rwscl_write_unlock(&lock);
+        EXPECT_TRUE(reading_is_free());
+    }
+}
+
+TEST_P(rwscl, TakesWhatIsFreeAtADeadlineThatHasPassed) {
+    timespec past{};
+    for (bool after_a_reader : {false, true}) {
+        run_in_thread([&] {
+            after_a_reader ? (hf_rwscl_read_lock(&lock), hf_rwscl_read_unlock(&lock))
+                           : (hf_rwscl_write_lock(&lock), hf_rwscl_write_unlock(&lock));
+        });
+        EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_MONOTONIC, &past), 0);
+        hf_rwscl_read_unlock(&lock);
+        EXPECT_EQ(hf_rwscl_write_clocklock(&lock, CLOCK_REALTIME, &past), 0);
+        hf_rwscl_write_unlock(&lock);
+    }
+}
+
+TEST_P(rwscl, RefusesWrongDeadlinesWhenItWouldWait) {
+    timespec wrong{.tv_sec = 0, .tv_nsec = 1'000'000'000}, soon = from_now(CLOCK_MONOTONIC, short_ms);
+    EXPECT_EQ(hf_rwscl_write_clocklock(&lock, CLOCK_MONOTONIC, &wrong), 0);
+    run_in_thread([&] {
+        EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_MONOTONIC, &wrong), EINVAL);
+        EXPECT_EQ(hf_rwscl_write_clocklock(&lock, CLOCK_REALTIME, &wrong), EINVAL);
+        EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_PROCESS_CPUTIME_ID, &soon), EINVAL);
+    });
+    hf_rwscl_write_unlock(&lock);
+}
+
+// A front writer that waits for readers, and gives up: readers get in again, those that are inside still count.
+TEST_P(rwscl, AWriterThatGivesUpLetsReadersIn) {
+    hf_rwscl_set_slice(&lock, 0); // it drains at once
+    for (int round = 0; round < 5; round++) {
+        hf_rwscl_read_lock(&lock);
+        std::thread writer([&] {
+            timespec soon = from_now(CLOCK_MONOTONIC, short_ms);
+            EXPECT_EQ(hf_rwscl_write_clocklock(&lock, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
+        });
+        await_drain(lock);
+        std::thread reader([&] { // waits behind it, and is let in
+            hf_rwscl_read_lock(&lock);
+            hf_rwscl_read_unlock(&lock);
+        });
+        writer.join();
+        reader.join();
+        EXPECT_TRUE(reading_is_free());
+        EXPECT_FALSE(writing_is_free()) << "one reader is still inside";
+        hf_rwscl_read_unlock(&lock);
+        EXPECT_TRUE(writing_is_free());
+    }
+}
+
+// The same in the readers' slice, before the gates are closed.
+TEST_P(rwscl, AFrontWriterThatGivesUpLeavesTheSlice) {
+    hf_rwscl_set_slice(&lock, HF_RWSCL_SLICE_US_MAX);
+    run_in_thread([&] { hf_rwscl_write_lock(&lock), hf_rwscl_write_unlock(&lock); });
+    hf_rwscl_read_lock(&lock); // begins a slice of the readers'
+    run_in_thread([&] {
+        timespec soon = from_now(CLOCK_MONOTONIC, short_ms);
+        EXPECT_EQ(hf_rwscl_write_clocklock(&lock, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
+    });
+    EXPECT_EQ(lock.state & (HF_RWSCL_FRONT | HF_RWSCL_OVER), 0u);
+    EXPECT_EQ(lock.word, static_cast<uint32_t>(HF_WORD_FREE));
+    EXPECT_TRUE(reading_is_free());
+    hf_rwscl_read_unlock(&lock);
+    EXPECT_TRUE(writing_is_free());
+}
+
+// A reader at its deadline leaves the keeping of time to another.
+TEST_P(rwscl, AKeeperThatGivesUpIsReplaced) {
+    hf_rwscl_write_lock(&lock);
+    std::thread keeper([&] {
+        timespec soon = from_now(CLOCK_MONOTONIC, short_ms);
+        EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
+    });
+    while (!(hf_load_acquire(&lock.state) & HF_RWSCL_KEEPER))
+        std::this_thread::yield();
+    std::thread reader([&] {
+        timespec late = from_now(CLOCK_MONOTONIC, forever_ms);
+        EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_MONOTONIC, &late), 0);
+        hf_rwscl_read_unlock(&lock);
+    });
+    keeper.join();
+    // Given back without a look at who waits: only a keeper can find out.
+    hf_flexguard_release(&lock.word, &lock.releases, hf_self());
+    reader.join();
+}
+
+// Leaves where it did not come in.
+TEST_P(rwscl, AReaderMayMoveToAnotherNode) {
+    cpu_set_t all;
+    sched_getaffinity(0, sizeof all, &all);
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all))
+            cpus.push_back(cpu);
+    if (cpus.size() < 2)
+        GTEST_SKIP() << "needs two CPUs";
+    auto move_to = [](int cpu) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    };
+    for (bool draining : {false, true}) {
+        hf_rwscl_set_slice(&lock, 0);
+        std::latch moved(2), may_leave(1);
+        std::vector<std::thread> readers;
+        for (int i = 0; i < 2; i++)
+            readers.emplace_back([&, i] {
+                move_to(cpus[0]);
+                hf_rwscl_read_lock(&lock);
+                move_to(cpus[static_cast<std::size_t>(i)]);
+                moved.count_down();
+                may_leave.wait();
+                hf_rwscl_read_unlock(&lock);
+            });
+        moved.wait();
+        std::thread writer;
+        if (draining) {
+            writer = std::thread([&] { hf_rwscl_write_lock(&lock), hf_rwscl_write_unlock(&lock); });
+            await_drain(lock);
+        }
+        may_leave.count_down();
+        for (auto &reader : readers)
+            reader.join();
+        if (draining)
+            writer.join();
+        EXPECT_TRUE(writing_is_free());
+        EXPECT_TRUE(reading_is_free());
+    }
+}
+
+// Neither kind starves, however many the other has: each of these would not end under a lock that prefers one.
+void expect_progress(hf_rwscl_t &lock, int readers, int writers) {
+    constexpr int rounds = 20;
+    std::atomic<bool> stop = false;
+    std::atomic<int> writers_done = 0, readers_done = 0;
+    long value = 0;
+    std::vector<std::thread> team;
+    for (int i = 0; i < readers; i++)
+        team.emplace_back([&] {
+            for (int round = 0; !stop; round++) {
+                hf_rwscl_read_lock(&lock);
+                volatile long seen = value;
+                (void)seen;
+                hf_rwscl_read_unlock(&lock);
+                if (round == rounds)
+                    readers_done++;
+            }
+        });
+    for (int i = 0; i < writers; i++)
+        team.emplace_back([&] {
+            for (int round = 0; !stop; round++) {
+                hf_rwscl_write_lock(&lock);
+                value++;
+                hf_rwscl_write_unlock(&lock);
+                if (round == rounds)
+                    writers_done++;
+            }
+        });
+    while (writers_done < writers || readers_done < readers)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stop = true;
+    for (auto &thread : team)
+        thread.join();
+}
+
+TEST_P(rwscl, NeitherKindStarves) {
+    for (std::uint32_t slice_us : {0, 50, 2000}) {
+        hf_rwscl_set_slice(&lock, slice_us);
+        hf_rwscl_set_ratio(&lock, 9, 1);
+        expect_progress(lock, 7, 1);
+        expect_progress(lock, 1, 4);
+        hf_rwscl_set_ratio(&lock, 1, 9);
+        expect_progress(lock, 4, 4);
+    }
+}
+
+// A writer that finds that all readers have been there unmaps the lock, in which the last of them may still be leaving.
+TEST_P(rwscl, AWriterMayFreeIt) {
+    for (int round = 0; round < 300; round++) {
+        void *memory = mmap(nullptr, sizeof(hf_rwscl_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(memory, MAP_FAILED);
+        auto *one = static_cast<hf_rwscl_t *>(memory);
+        hf_rwscl_set_slice(one, 0);
+        constexpr int others = 4;
+        std::atomic<int> been = 0;
+        std::vector<std::thread> team;
+        for (int i = 0; i < others; i++)
+            team.emplace_back([&, i] {
+                i % 2 ? hf_rwscl_read_lock(one) : hf_rwscl_write_lock(one);
+                been++;
+                i % 2 ? hf_rwscl_read_unlock(one) : hf_rwscl_write_unlock(one);
+            });
+        for (bool last = false; !last;) {
+            hf_rwscl_write_lock(one);
+            last = been == others;
+            hf_rwscl_write_unlock(one);
+        }
+        munmap(memory, sizeof(hf_rwscl_t));
+        for (auto &thread : team)
+            thread.join();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(nodes, rwscl, testing::Values(1u, 2u),
+                         [](const auto &param) { return std::to_string(param.param); });
+
+} // namespace
+} // namespace holdfast::test
