@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "holdfast/coro/executor.hpp"
+#include "holdfast/coro/observation.hpp"
 
 namespace holdfast::coro {
 namespace {
@@ -17,7 +18,10 @@ run_context *current_context() noexcept {
 void run(run_context &context, std::coroutine_handle<> ready, bool (*stop)(void *), void *argument) noexcept {
     run_context *outer = std::exchange(current, &context);
     for (;;) {
-        ready.resume();
+        if (detail::noting(detail::tracing))
+            detail::resume_noted(ready);
+        else
+            ready.resume();
         if (context.slot) {
             ready = std::exchange(context.slot, nullptr);
         } else if (context.deferred_top) {

@@ -2,7 +2,7 @@
 // The coroutine mutex under its three policies, one promise of its header at a time. Races of limits with hand-overs:
 // stress_test.
 //
-// Shown able to fail: see docs/coroutines.md, "What is checked, and how".
+// Shown able to fail: see docs/coroutines-checks.md.
 #include "holdfast/coro/mutex.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Everything that is not the mutex: one promise of each header at a time.
 //
-// Shown able to fail: see docs/coroutines.md, "What is checked, and how".
+// Shown able to fail: see docs/coroutines-checks.md.
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 // destroyed when the last task has ended; then a pool that ends in the middle of it. Hangs where a wake-up is lost (the
 // test's time limit), and loses counts where two were inside.
 //
-// Shown able to fail: see docs/coroutines.md, "What is checked, and how".
+// Shown able to fail: see docs/coroutines-checks.md.
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>

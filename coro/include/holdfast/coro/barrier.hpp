@@ -6,8 +6,9 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
-#include "holdfast/coro/limited_wait.hpp"
+#include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 
@@ -22,6 +23,7 @@ public:
 
 private:
     friend class detail::waited_on<barrier>;
+    static constexpr primitive_kind observed_as = primitive_kind::barrier;
 
     class [[nodiscard]] arrival : private waiter {
     public:
@@ -36,7 +38,10 @@ private:
             prepare(self);
             return of_.arrive(*this);
         }
-        void await_resume() noexcept { suspended_ = false; }
+        void await_resume() noexcept {
+            if (std::exchange(suspended_, false))
+                of_.resumed(*this);
+        }
 
     private:
         barrier &of_;

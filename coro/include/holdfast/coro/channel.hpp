@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "holdfast/coro/limited_wait.hpp"
+#include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 
@@ -107,15 +107,29 @@ private:
         bool done = false;
 
     protected:
-        // Under the guard: true when it waits. What it wants was just found not to be there.
-        bool wait_in_list() noexcept { return list_.link(*this); }
+        // await_suspend of both. Attempt: bool(waiter *&), under the guard, whether it has sent or received.
+        template <class Attempt>
+        bool suspend_unless(Attempt attempt, std::coroutine_handle<> self) {
+            this->prepare(self);
+            this->arm();
+            suspended_ = true;
+            waiter *let_go = nullptr;
+            {
+                spin_lock held(of_.guard_);
+                if (!attempt(let_go) && !of_.closed_ && list_.link(*this))
+                    return true;
+            }
+            if (let_go)
+                schedule(*let_go);
+            return false;
+        }
         void after_wait() noexcept {
-            if (suspended_)
-                disarm();
-            suspended_ = false;
+            if (!std::exchange(suspended_, false))
+                return;
+            disarm();
+            this->note_end(primitive_kind::channel, &of_);
         }
         channel &of_;
-        bool suspended_ = false;
 
     private:
         static void withdraw(limited_waiter &one) noexcept {
@@ -127,6 +141,7 @@ private:
             schedule(one);
         }
         wait_list &list_;
+        bool suspended_ = false;
     };
 
     // Under the guard. True when `value` was taken; `let_go` is who goes on by that.
@@ -183,19 +198,8 @@ public:
         return this->done || this->limits_passed();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
-        this->prepare(self);
-        this->arm();
-        this->suspended_ = true;
-        waiter *let_go = nullptr;
-        {
-            spin_lock held(this->of_.guard_);
-            this->done = this->of_.put(*this->value, let_go);
-            if (!this->done && !this->of_.closed_ && this->wait_in_list())
-                return true;
-        }
-        if (let_go)
-            schedule(*let_go);
-        return false;
+        auto attempt = [this](waiter *&let_go) { return this->done = this->of_.put(*this->value, let_go); };
+        return this->suspend_unless(attempt, self);
     }
     [[nodiscard]] bool await_resume() noexcept {
         this->after_wait();
@@ -212,19 +216,11 @@ public:
         return this->value || this->limits_passed();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
-        this->prepare(self);
-        this->arm();
-        this->suspended_ = true;
-        waiter *let_go = nullptr;
-        {
-            spin_lock held(this->of_.guard_);
+        auto attempt = [this](waiter *&let_go) {
             this->value = this->of_.get(let_go);
-            if (!this->value && !this->of_.closed_ && this->wait_in_list())
-                return true;
-        }
-        if (let_go)
-            schedule(*let_go);
-        return false;
+            return this->value.has_value();
+        };
+        return this->suspend_unless(attempt, self);
     }
     [[nodiscard]] std::optional<T> await_resume() noexcept {
         this->after_wait();

@@ -110,6 +110,8 @@ public:
             disarm();
             suspended_ = false;
             held_ = lock_type(*mutex_, std::adopt_lock);
+            note_end(primitive_kind::condition_variable, &of_);
+            detail::section_begins(mutex_);
         }
         return notified_;
     }

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <utility>
 
-#include "holdfast/coro/limited_wait.hpp"
+#include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 
@@ -57,6 +57,8 @@ public:
 
 private:
     friend class detail::waited_on<basic_event>;
+    static constexpr primitive_kind observed_as = primitive_kind::event;
+
     bool take(const waiter *) noexcept {
         if (!set_)
             return false;

@@ -10,7 +10,7 @@ namespace holdfast::coro {
 
 class [[nodiscard]] latch {
 public:
-    explicit latch(std::size_t expected) noexcept : missing_(expected), over_(expected == 0) {}
+    explicit latch(std::size_t expected) noexcept : over_(expected == 0), missing_(expected) {}
 
     // From any thread. Requires that not more than expected are counted. Who has waited may destroy the latch.
     void count_down(std::size_t by = 1) noexcept {
@@ -26,8 +26,8 @@ public:
     }
 
 private:
+    event over_; // the first: what statistics call the event is what they call the latch
     std::atomic<std::size_t> missing_;
-    event over_;
 };
 
 } // namespace holdfast::coro

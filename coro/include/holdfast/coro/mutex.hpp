@@ -30,6 +30,7 @@
 
 #include "holdfast/coro/policy.hpp"
 #include "holdfast/coro/spin_guard.hpp"
+#include "holdfast/coro/wait_awaiters.hpp"
 #include "holdfast/coro/waiter.hpp"
 
 namespace holdfast::coro {
@@ -58,8 +59,8 @@ public:
     // Requires that nobody has it and nobody waits for it.
     ~basic_mutex() = default;
 
-    class lock_awaiter;
-    class limited_lock_awaiter;
+    using lock_awaiter = detail::wait_for_ever<basic_mutex>;
+    using limited_lock_awaiter = detail::wait_within_limits<basic_mutex>;
     class scoped_lock_awaiter;
     class unlock_awaiter;
     template <critical_section Section>
@@ -85,7 +86,10 @@ public:
     [[nodiscard]] bool try_lock() noexcept {
         std::uint32_t expected = 0;
         // Acquires what the last owner did: pairs with release_word() and release_guard().
-        return word_.compare_exchange_strong(expected, held, std::memory_order_acquire, std::memory_order_relaxed);
+        if (!word_.compare_exchange_strong(expected, held, std::memory_order_acquire, std::memory_order_relaxed))
+            return false;
+        detail::section_begins(this);
+        return true;
     }
 
     // co_await m.try_lock_for(5ms), also with a std::stop_token: false when the time is over, or the stop was
@@ -96,22 +100,15 @@ public:
         return try_lock_until(deadline_after(wait), std::move(token));
     }
     [[nodiscard]] limited_lock_awaiter try_lock_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
-        return limited_lock_awaiter(*this, wait_limits{deadline, std::move(token)});
+        return limited_lock_awaiter(*this, 0, {deadline, std::move(token)});
     }
     // co_await m.lock(token): false when the stop was requested before the caller got it.
     [[nodiscard]] limited_lock_awaiter lock(std::stop_token token) {
-        return limited_lock_awaiter(*this, wait_limits{std::nullopt, std::move(token)});
+        return limited_lock_awaiter(*this, 0, {std::nullopt, std::move(token)});
     }
 
     // Unlocks where the caller can't be suspended: the next owner is queued. For destructors.
-    void unlock_unsuspended() noexcept {
-        while (waiter *next = choose_or_release()) {
-            if (!combine(*next)) {
-                hand_over_unsuspended<Policy>(*next);
-                return;
-            }
-        }
-    }
+    void unlock_unsuspended() noexcept { unlock_by(passage::queued); }
 
     // For primitives that are built on a mutex ------------------------------------------------------------------------
 
@@ -130,13 +127,15 @@ public:
 
     // Unlocks for a caller that is suspended anyway: the next owner gets its thread.
     void unlock_suspended() noexcept {
+        detail::section_ends(this);
         while (waiter *next = choose_or_release()) {
             if (combine(*next))
                 continue;
             run_context *context = current_context();
-            if (Policy != policy::dispatch && context && context->home && context->home == next->home)
+            if (Policy != policy::dispatch && context && context->home && context->home == next->home) {
+                next->how = passage::at_once;
                 context->slot = next->handle;
-            else
+            } else
                 hand_over_unsuspended<Policy>(*next);
             return;
         }
@@ -155,6 +154,12 @@ public:
     }
 
 private:
+    template <class>
+    friend class detail::wait_for_ever;
+    template <class>
+    friend class detail::wait_within_limits;
+    friend basic_scoped_lock<Policy>;
+    using entry = detail::entry;
     enum : std::uint32_t { held = 1, waited = 2, guard = 4 };
 
     // The word as it was. Until release_guard() nobody else changes it.
@@ -190,19 +195,32 @@ private:
         return next;
     }
 
-    enum class entry { owner, waits, cancelled };
-
-    // await_suspend of whatever locks.
+    // The awaiters' side (wait_awaiters.hpp); abandon() is public, the condition variable's awaiter calls it, too.
+    [[nodiscard]] bool take_at_once(const waiter &) noexcept { return try_lock_spinning(); }
     entry enter(waiter &one) noexcept {
         std::uint32_t seen = lock_guard();
         if (!(seen & held)) {
             bool mine = one.advance(wait_state::arming, wait_state::chosen);
             release_guard(mine ? std::uint32_t{held} : 0);
-            return mine ? entry::owner : entry::cancelled;
+            if (mine)
+                detail::section_begins(this);
+            return mine ? entry::got_it : entry::cancelled;
         }
         bool linked = waiters_.link(one);
         release_guard(linked ? seen | waited : seen);
         return linked ? entry::waits : entry::cancelled;
+    }
+    void withdraw(waiter &one) noexcept {
+        std::uint32_t seen = lock_guard();
+        waiters_.unlink(one);
+        release_guard(waiters_.empty() ? seen & ~waited : seen);
+        schedule(one);
+    }
+
+    void resumed(const waiter &one) const noexcept {
+        one.note_end(primitive_kind::mutex, this);
+        if (one.chosen_ns != 0)
+            detail::section_begins(this);
     }
 
     // Takes the mutex at once, or while it is polled: as long as sections are short, suspending takes longer than they.
@@ -246,11 +264,26 @@ private:
             if (!next.closure || !context || !context->home || context->chain + 1 >= context->chain_max)
                 return false;
             context->chain++;
+            next.how = passage::combined;
+            next.note_end(primitive_kind::mutex, this);
+            detail::section_begins(this);
             next.closure(next);
+            detail::section_ends(this);
             schedule_elsewhere(next);
             return true;
         }
         return false;
+    }
+
+    void unlock_by(passage how) noexcept {
+        detail::section_ends(this);
+        while (waiter *next = choose_or_release()) {
+            if (!combine(*next)) {
+                next->how = how;
+                hand_over_unsuspended<Policy>(*next);
+                return;
+            }
+        }
     }
 
     // await_suspend of whatever unlocks. True when `self` stays suspended.
@@ -272,75 +305,13 @@ using dispatch_mutex = basic_mutex<policy::dispatch>;
 using inline_mutex = basic_mutex<policy::inline_>;
 
 template <policy Policy>
-class [[nodiscard]] basic_mutex<Policy>::lock_awaiter : private waiter {
-public:
-    explicit lock_awaiter(basic_mutex &of) noexcept : of_(of) {}
-    ~lock_awaiter() {
-        if (suspended_)
-            of_.abandon(*this);
-    }
-    [[nodiscard]] bool await_ready() noexcept { return of_.try_lock_spinning(); }
-    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
-        suspended_ = true;
-        prepare(self);
-        return of_.enter(*this) == entry::waits;
-    }
-    void await_resume() noexcept { suspended_ = false; }
-
-private:
-    friend class scoped_lock_awaiter;
-    basic_mutex &of_;
-    bool suspended_ = false;
-};
-
-template <policy Policy>
-class [[nodiscard]] basic_mutex<Policy>::limited_lock_awaiter : private limited_waiter {
-public:
-    limited_lock_awaiter(basic_mutex &of, wait_limits limits) : limited_waiter(std::move(limits), withdraw), of_(of) {}
-    ~limited_lock_awaiter() {
-        if (!suspended_)
-            return;
-        disarm();
-        of_.abandon(*this);
-    }
-    [[nodiscard]] bool await_ready() {
-        got_ = of_.try_lock();
-        return got_ || limits_passed();
-    }
-    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
-        prepare(self);
-        arm();
-        suspended_ = true;
-        return of_.enter(*this) == entry::waits;
-    }
-    [[nodiscard]] bool await_resume() noexcept {
-        if (suspended_) {
-            disarm();
-            suspended_ = false;
-            got_ = was(wait_state::chosen);
-        }
-        return got_;
-    }
-
-private:
-    static void withdraw(limited_waiter &one) noexcept {
-        auto &self = static_cast<limited_lock_awaiter &>(one);
-        std::uint32_t seen = self.of_.lock_guard();
-        self.of_.waiters_.unlink(one);
-        self.of_.release_guard(self.of_.waiters_.empty() ? seen & ~waited : seen);
-        schedule(one);
-    }
-
-    basic_mutex &of_;
-    bool suspended_ = false;
-    bool got_ = false;
-};
-
-template <policy Policy>
 class [[nodiscard]] basic_mutex<Policy>::unlock_awaiter {
 public:
     explicit unlock_awaiter(basic_mutex &of) noexcept : of_(of) {}
-    [[nodiscard]] bool await_ready() noexcept { return of_.release_word(); }
+    [[nodiscard]] bool await_ready() noexcept {
+        detail::section_ends(&of_);
+        return of_.release_word();
+    }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
         return of_.release_from(self, frame_);
     }
@@ -391,7 +362,7 @@ private:
                 "over: 'co_await guard.unlock()' is faster\n",
                 stderr);
 #endif
-        of->unlock_unsuspended();
+        of->unlock_by(passage::destructor);
     }
 
     basic_mutex<Policy> *of_ = nullptr;
@@ -426,6 +397,7 @@ public:
         if (!of_.try_lock_spinning())
             return false;
         work();
+        detail::section_ends(&of_);
         return of_.release_word();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
@@ -438,10 +410,12 @@ public:
         if (of_.enter(*this) == entry::waits)
             return true;
         work();
+        detail::section_ends(&of_);
         return of_.release_from(self, frame_);
     }
     result_type await_resume() {
-        suspended_ = false;
+        if (std::exchange(suspended_, false) && how != passage::combined)
+            of_.resumed(*this);
         if (!done_) { // was made the owner itself
             work();
             of_.unlock_unsuspended();

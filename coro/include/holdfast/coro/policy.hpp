@@ -24,6 +24,7 @@ inline bool end_chain(run_context &context, std::coroutine_handle<> self, waiter
     executor_base *home = context.home;
     context.chain = 0;
     context.others_first = true;
+    next.how = passage::chain_end;
     schedule_owner(next);
     home->schedule_remote(self);
     return true;
@@ -37,6 +38,7 @@ inline bool exchange(std::coroutine_handle<> self, waiter &next) noexcept {
     }
     if (++context->chain >= context->chain_max)
         return end_chain(*context, self, next);
+    next.how = passage::at_once;
     std::coroutine_handle<> handle = next.handle; // W3: as soon as `self` is queued, all may be gone
     context->home->schedule_remote(self);
     context->slot = handle;
@@ -49,6 +51,7 @@ inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &fra
         schedule_owner(next);
         return false;
     }
+    next.how = passage::at_once;
     frame = {self, context->deferred_top};
     context->deferred_top = &frame;
     context->slot = next.handle;

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "holdfast/coro/limited_wait.hpp"
+#include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 
@@ -45,6 +45,8 @@ public:
 
 private:
     friend class detail::waited_on<basic_semaphore>;
+    static constexpr primitive_kind observed_as = primitive_kind::semaphore;
+
     bool take(const waiter *) noexcept {
         if (free_ == 0)
             return false;

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "holdfast/coro/limited_wait.hpp"
+#include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 
@@ -53,6 +53,7 @@ public:
 
 private:
     friend class detail::waited_on<basic_shared_mutex>;
+    static constexpr primitive_kind observed_as = primitive_kind::shared_mutex;
     enum : unsigned { reader, writer };
 
     template <class Operation>
@@ -87,6 +88,7 @@ private:
             this->waiters_.unlink(*first);
             if (!first->advance(wait_state::waiting, wait_state::chosen))
                 continue; // cancelled
+            first->note_chosen();
             count(first->kind);
             chosen.append(*first);
         }

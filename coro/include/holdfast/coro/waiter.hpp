@@ -23,6 +23,7 @@
 #include <stop_token>
 
 #include "holdfast/coro/executor.hpp"
+#include "holdfast/coro/observation.hpp"
 #include "holdfast/coro/timer_queue.hpp"
 
 // clang 16 may keep locals of an inlined await_suspend in the frame, which may be gone when it returns.
@@ -46,8 +47,10 @@ struct waiter {
     unsigned kind = 0;             // the primitive's
     bool linked = false;           // written under the guard
     bool has_limits = false;       // may be cancelled
+    passage how;                   // how it goes on, once it was chosen; set by prepare(), as is the next
     std::atomic<wait_state> state = wait_state::arming;
     void (*closure)(waiter &) noexcept = nullptr; // what the mutex is for, when that can be done on any thread
+    std::uint64_t chosen_ns;                      // when it was chosen; 0: nobody wants to know
 
     waiter() = default;
     waiter(const waiter &) = delete;
@@ -55,6 +58,8 @@ struct waiter {
 
     void prepare(std::coroutine_handle<> self) noexcept {
         handle = self;
+        how = passage::queued;
+        chosen_ns = 0;
         if (const run_context *context = current_context())
             home = context->home;
     }
@@ -68,6 +73,18 @@ struct waiter {
         return state.compare_exchange_strong(from, to, std::memory_order_acq_rel);
     }
     [[nodiscard]] bool was(wait_state one) const noexcept { return state.load(std::memory_order_acquire) == one; }
+
+    void note_chosen() noexcept {
+        if (detail::noting())
+            chosen_ns = detail::observation_clock_ns();
+    }
+    // It runs again, after it was suspended.
+    void note_end(primitive_kind of, const void *primitive) const noexcept {
+        if (chosen_ns != 0)
+            detail::note_wait(of, primitive, how, chosen_ns);
+        else if (has_limits && detail::noting(detail::counting) && was(wait_state::cancelled))
+            detail::note_given_up(of, primitive);
+    }
 };
 
 // First in, first out; guarded by its primitive.
@@ -88,8 +105,10 @@ public:
     [[nodiscard]] waiter *choose() noexcept {
         while (waiter *one = first_) {
             unlink(*one);
-            if (one->was(wait_state::committed) || one->advance(wait_state::waiting, wait_state::chosen))
+            if (one->was(wait_state::committed) || one->advance(wait_state::waiting, wait_state::chosen)) {
+                one->note_chosen();
                 return one;
+            }
         }
         return nullptr;
     }

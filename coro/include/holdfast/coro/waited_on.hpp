@@ -2,19 +2,16 @@
 // Waiting for a primitive whose words are all kept together by one guard: what event, latch, barrier, semaphore,
 // shared_mutex and channel have in common.
 //
-// A primitive has take(waiter *), give_back(waiter &) and someone_left():
+// A primitive has take(waiter *), give_back(waiter &), someone_left() and observed_as, its kind:
 //   take           under the guard: gives what is wanted, if it is there and nobody waits before; null: a caller
-//   without
-//                  a waiter
+//                  without a waiter
 //   give_back      without the guard: a waiter was chosen but its coroutine is destroyed; what it was given goes on
 //   someone_left   without the guard: a waiter that may have been before others has gone
 #pragma once
 
-#include <optional>
-#include <utility>
-
 #include "holdfast/coro/policy.hpp"
 #include "holdfast/coro/spin_guard.hpp"
+#include "holdfast/coro/wait_awaiters.hpp"
 #include "holdfast/coro/waiter.hpp"
 
 namespace holdfast::coro {
@@ -29,8 +26,6 @@ inline void schedule_all(wait_list &chosen) noexcept {
 
 namespace detail {
 
-enum class entry { got_it, waits, cancelled };
-
 template <class Primitive>
 class waited_on {
 public:
@@ -38,8 +33,7 @@ public:
     waited_on(const waited_on &) = delete;
     waited_on &operator=(const waited_on &) = delete;
 
-    // The awaiters' side
-    // ------------------------------------------------------------------------------------------------
+    // The awaiters' side (wait_awaiters.hpp) --------------------------------------------------------------------------
 
     [[nodiscard]] bool take_at_once(waiter &one) noexcept {
         spin_lock held(guard_);
@@ -58,7 +52,6 @@ public:
         }
         return waiters_.link(one) ? entry::waits : entry::cancelled;
     }
-    // W2: called by who cancelled it.
     void withdraw(waiter &one) noexcept {
         {
             spin_lock held(guard_);
@@ -67,7 +60,6 @@ public:
         self().someone_left();
         schedule(one);
     }
-    // Its coroutine is destroyed.
     void abandon(waiter &one) noexcept {
         bool was_linked = false;
         {
@@ -81,6 +73,8 @@ public:
             self().someone_left();
     }
 
+    void resumed(const waiter &one) const noexcept { one.note_end(Primitive::observed_as, this); }
+
 protected:
     ~waited_on() = default;
 
@@ -89,71 +83,6 @@ protected:
 
 private:
     Primitive &self() noexcept { return static_cast<Primitive &>(*this); }
-};
-
-template <class Primitive>
-class [[nodiscard]] wait_for_ever : private waiter {
-public:
-    wait_for_ever(Primitive &of, unsigned what) noexcept : of_(of) { kind = what; }
-    ~wait_for_ever() {
-        if (suspended_)
-            of_.abandon(*this);
-    }
-    [[nodiscard]] bool await_ready() noexcept { return of_.take_at_once(*this); }
-    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
-        suspended_ = true;
-        prepare(self);
-        return of_.enter(*this) == entry::waits;
-    }
-    void await_resume() noexcept { suspended_ = false; }
-
-private:
-    Primitive &of_;
-    bool suspended_ = false;
-};
-
-// co_await: whether it got what it waited for.
-template <class Primitive>
-class [[nodiscard]] wait_within_limits : private limited_waiter {
-public:
-    wait_within_limits(Primitive &of, unsigned what, wait_limits limits)
-        : limited_waiter(std::move(limits), withdraw), of_(of) {
-        kind = what;
-    }
-    ~wait_within_limits() {
-        if (!suspended_)
-            return;
-        disarm();
-        of_.abandon(*this);
-    }
-    [[nodiscard]] bool await_ready() {
-        got_ = of_.take_at_once(*this);
-        return got_ || limits_passed();
-    }
-    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
-        prepare(self);
-        arm();
-        suspended_ = true;
-        return of_.enter(*this) == entry::waits;
-    }
-    [[nodiscard]] bool await_resume() noexcept {
-        if (suspended_) {
-            disarm();
-            suspended_ = false;
-            got_ = was(wait_state::chosen);
-        }
-        return got_;
-    }
-
-private:
-    static void withdraw(limited_waiter &one) noexcept {
-        auto &self = static_cast<wait_within_limits &>(one);
-        self.of_.withdraw(self);
-    }
-
-    Primitive &of_;
-    bool suspended_ = false;
-    bool got_ = false;
 };
 
 // Ends a primitive's operation that chose waiters while its caller may be suspended: the first goes on here, as the

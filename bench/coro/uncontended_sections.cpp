@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// So many sections of one task that nobody contends with: for bench/coro/count, which counts instructions.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "holdfast/coro/mutex.hpp"
+#include "holdfast/coro/pool.hpp"
+#include "holdfast/coro/spawn.hpp"
+
+namespace {
+
+using namespace holdfast::coro;
+
+template <class Mutex>
+task<long> lock_and_unlock(Mutex &guard, long times) {
+    long value = 0;
+    for (long i = 0; i < times; i++) {
+        co_await guard.lock();
+        value++;
+        co_await guard.unlock();
+    }
+    co_return value;
+}
+
+task<long> with(mutex &guard, long times) {
+    long value = 0;
+    for (long i = 0; i < times; i++)
+        co_await guard.with([&] { value++; });
+    co_return value;
+}
+
+task<long> std_mutex(std::mutex &guard, long times) {
+    long value = 0;
+    for (long i = 0; i < times; i++) {
+        guard.lock();
+        value++;
+        guard.unlock();
+    }
+    co_return value;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    long times = argc == 3 ? std::atol(argv[2]) : 0;
+    if (times < 1) {
+        std::fputs("usage: coro-uncontended lock|with|dispatch|std TIMES\n", stderr);
+        return 2;
+    }
+    pool worker(1u);
+    mutex ces;
+    dispatch_mutex dispatch;
+    std::mutex plain;
+    long done = 0;
+    if (std::strcmp(argv[1], "lock") == 0)
+        done = sync_wait(worker, lock_and_unlock(ces, times));
+    else if (std::strcmp(argv[1], "with") == 0)
+        done = sync_wait(worker, with(ces, times));
+    else if (std::strcmp(argv[1], "dispatch") == 0)
+        done = sync_wait(worker, lock_and_unlock(dispatch, times));
+    else if (std::strcmp(argv[1], "std") == 0)
+        done = sync_wait(worker, std_mutex(plain, times));
+    return done == times ? 0 : 1;
+}
