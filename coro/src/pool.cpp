@@ -30,6 +30,7 @@
 
 #include "holdfast/coro/timer_queue.hpp"
 #include "ready_queue.hpp"
+#include "root_list.hpp"
 
 namespace holdfast::coro {
 namespace {
@@ -139,37 +140,8 @@ public:
         }
     }
 
-    // Requires that the workers have ended.
-    void destroy_roots() noexcept {
-        for (;;) {
-            root *one = nullptr;
-            {
-                spin_lock held(roots_guard_);
-                if (!roots_)
-                    return;
-                one = roots_;
-                unlink(*one);
-            }
-            one->abandon(*one);
-        }
-    }
-
-    bool adopt(root &one) noexcept {
-        spin_lock held(roots_guard_);
-        if (stopping())
-            return false;
-        one.previous = nullptr;
-        one.next = roots_;
-        if (roots_)
-            roots_->previous = &one;
-        roots_ = &one;
-        return true;
-    }
-
-    void disown(root &one) noexcept {
-        spin_lock held(roots_guard_);
-        unlink(one);
-    }
+    // Its coroutines may be destroyed once the workers have ended.
+    root_list &roots() noexcept { return roots_; }
 
     timer_queue &timers() noexcept { return timers_; }
     const std::deque<worker> &workers() const noexcept { return workers_; }
@@ -331,15 +303,6 @@ private:
         me.sleep.store(awake, std::memory_order_seq_cst);
     }
 
-    void unlink(root &one) noexcept {
-        if (one.previous)
-            one.previous->next = one.next;
-        else
-            roots_ = one.next;
-        if (one.next)
-            one.next->previous = one.previous;
-    }
-
     pool &owner_;
     unsigned cpus_;
     unsigned chain_max_;
@@ -348,8 +311,7 @@ private:
     ready_queue common_;         // from outside, and unlockers that gave their thread away
     idle_counts idle_;
     std::atomic<bool> stopping_ = false;
-    spin_guard roots_guard_;
-    root *roots_ = nullptr;
+    root_list roots_;
     timer_queue timers_;
 };
 
@@ -378,11 +340,11 @@ timer_queue &pool::timers() noexcept {
 }
 
 bool pool::adopt(root &one) noexcept {
-    return state_->adopt(one);
+    return state_->roots().add(one);
 }
 
 void pool::disown(root &one) noexcept {
-    state_->disown(one);
+    state_->roots().remove(one);
 }
 
 void pool::shutdown() noexcept {
@@ -394,7 +356,7 @@ void pool::shutdown() noexcept {
         std::abort();
     }
     state_->join();
-    state_->destroy_roots();
+    state_->roots().destroy_all();
 }
 
 unsigned pool::workers() const noexcept {

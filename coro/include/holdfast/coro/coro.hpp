@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// All of Holdfast's coroutine library but the adapters to other executors. docs/coroutines.md has a tutorial.
+// All of Holdfast's coroutine library but the adapters to other executors, statistics and traces. docs/coroutines.md
+// has a tutorial.
 #pragma once
 
 #include "holdfast/coro/barrier.hpp"

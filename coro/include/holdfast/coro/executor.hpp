@@ -34,7 +34,7 @@ struct root {
     void (*abandon)(root &) noexcept = nullptr; // destroys the coroutine, and says so to whom it concerns
 };
 
-// The base of every executor here, and of yours (docs/coroutines.md, "Your own executor").
+// The base of every executor here, and of yours (docs/coroutines-reference.md, "Executors of others").
 class executor_base {
 public:
     virtual void schedule(std::coroutine_handle<> ready) noexcept = 0;
