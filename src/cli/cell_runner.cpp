@@ -2,11 +2,13 @@
 #include "cli/cell_runner.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <utility>
 
 #include "cli/background_load.hpp"
 #include "cli/install.hpp"
 #include "cli/quantity.hpp"
+#include "cli/workload.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -17,7 +19,14 @@ void judge(const process_end &end, cell_result &result) {
     switch (end.why) {
     case process_end::cause::timed_out: record.status = cell_status::timeout; break;
     case process_end::cause::signalled: record.status = cell_status::crash; break;
-    default: record.status = end.number == 0 ? cell_status::ok : cell_status::failed;
+    default:
+        record.status = end.number == 0             ? cell_status::ok
+                        : end.number == exit_absent ? cell_status::absent
+                                                    : cell_status::failed;
+    }
+    if (record.status == cell_status::absent) {
+        result.reason = last_line(end.errors);
+        return;
     }
     record.cpu_s = end.cpu_s;
     if (record.status == cell_status::ok) {
@@ -26,6 +35,7 @@ void judge(const process_end &end, cell_result &result) {
             record = json::parse(end.output).get<result_record>();
             record.round = placed.round;
             record.background = placed.background;
+            record.arguments = placed.arguments;
             return;
         } catch (const json::exception &) {
             record.status = cell_status::failed;
@@ -52,9 +62,15 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
     background_load background(settings_.background, interrupted_);
     if (!background.runs())
         return std::nullopt;
-    process workload(program{{workload_path_, "--lock", one.lock, "--threads", std::to_string(one.threads), "--seconds",
-                              fmt::format("{}", settings_.seconds)},
-                             settings_.variables});
+    std::vector<std::string> command{workload_path_,
+                                     "--lock",
+                                     one.lock,
+                                     "--threads",
+                                     std::to_string(one.threads),
+                                     "--seconds",
+                                     fmt::format("{}", settings_.seconds)};
+    command.insert(command.end(), settings_.arguments.begin(), settings_.arguments.end());
+    process workload(program{command, settings_.variables});
     // It warms up for as long as it measures, at most.
     process_end end =
         workload.wait(std::chrono::duration<double>(2 * settings_.seconds + settings_.patience_s), &interrupted_);
@@ -67,6 +83,7 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
     result.record.threads = one.threads;
     result.record.background = settings_.background;
     result.record.round = one.round;
+    result.record.arguments = fmt::format("{}", fmt::join(settings_.arguments, " "));
     judge(end, result);
     return result;
 }

@@ -33,6 +33,7 @@ public:
         unsigned background;
         double patience_s; // that a cell may take beyond `seconds` until it counts as timed out
         environment variables;
+        std::vector<std::string> arguments; // to the workload program besides its usual ones
     };
 
     // Throws failure when the programs are not there.

@@ -31,21 +31,23 @@ std::optional<double> maximum(const std::vector<double> &values) {
     return values.empty() ? std::nullopt : std::optional(*std::max_element(values.begin(), values.end()));
 }
 
-std::optional<double> glibc_ops_per_s(const std::vector<result_record> &records, unsigned threads, unsigned round) {
+std::optional<double> ops_per_s_of(const std::string &lock, const std::vector<result_record> &records, unsigned threads,
+                                   unsigned round) {
     for (const auto &one : records) {
-        if (one.lock == "glibc" && one.threads == threads && one.round == round && one.status == cell_status::ok)
+        if (one.lock == lock && one.threads == threads && one.round == round && one.status == cell_status::ok)
             return one.ops_per_s;
     }
     return std::nullopt;
 }
 
-std::optional<double> ratio_to_glibc(const std::vector<result_record> &records,
-                                     const std::vector<const result_record *> &rounds) {
+// The median of the ratios within a round.
+std::optional<double> ratio_to(const std::string &lock, const std::vector<result_record> &records,
+                               const std::vector<const result_record *> &rounds) {
     std::vector<double> ratios;
     for (const result_record *one : rounds) {
-        auto glibc = glibc_ops_per_s(records, one->threads, one->round);
-        if (glibc && *glibc > 0 && one->ops_per_s)
-            ratios.push_back(*one->ops_per_s / *glibc);
+        auto yardstick = ops_per_s_of(lock, records, one->threads, one->round);
+        if (yardstick && *yardstick > 0 && one->ops_per_s)
+            ratios.push_back(*one->ops_per_s / *yardstick);
     }
     return median(ratios);
 }
@@ -136,13 +138,21 @@ cell_summary summarize(const std::vector<result_record> &records, const std::str
     summary.ops_per_s = median(ops_per_s);
     summary.ops_per_s_min = minimum(ops_per_s);
     summary.ops_per_s_max = maximum(ops_per_s);
-    summary.ratio_to_glibc = ratio_to_glibc(records, rounds);
+    summary.ratio_to_glibc = ratio_to("glibc", records, rounds);
+    summary.ratio_to_dispatch = ratio_to("dispatch", records, rounds);
     summary.wait_p999_ns = median(values_of(rounds, &result_record::wait_p999_ns));
     summary.wait_max_ns = maximum(values_of(rounds, &result_record::wait_max_ns));
     summary.fairness_factor = median(values_of(rounds, &result_record::fairness_factor));
     summary.jain_hold = median(values_of(rounds, &result_record::jain_hold));
     summary.share_error = median(values_of(rounds, &result_record::share_error));
     summary.wait_p50_ns = median(values_of(rounds, &result_record::wait_p50_ns));
+    summary.burden_jain = median(values_of(rounds, &result_record::burden_jain));
+    summary.same_worker = median(values_of(rounds, &result_record::same_worker));
+    summary.bystander_turns_per_s = median(values_of(rounds, &result_record::bystander_turns_per_s));
+    summary.bystander_share = median(values_of(rounds, &result_record::bystander_share));
+    summary.delay_p50_ns = median(values_of(rounds, &result_record::delay_p50_ns));
+    summary.delay_p99_ns = median(values_of(rounds, &result_record::delay_p99_ns));
+    summary.delay_max_ns = maximum(values_of(rounds, &result_record::delay_max_ns));
     return summary;
 }
 
@@ -160,25 +170,55 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
         return title + "\n" + make_table(locks, threads, all, text) + "\n";
     };
 
+    auto is_compared = [&](const char *yardstick) {
+        return std::find(locks.begin(), locks.end(), yardstick) != locks.end() && locks.size() > 1;
+    };
+    // What a workload does not measure has no table; where nothing was measured, the tables say why.
+    auto measured = [&](std::optional<double> cell_summary::*field) {
+        return some_have(all, field) || !some_have(all, &cell_summary::ops_per_s);
+    };
+    std::string ratio_text = " in the same round" + std::string(rounds > 1 ? ", median" : "") + " (above 1: faster)";
+
     std::string text = section("Operations per second" + over_rounds, showing(&cell_summary::ops_per_s, format_count));
-    if (std::find(locks.begin(), locks.end(), "glibc") != locks.end() && locks.size() > 1)
-        text += section("Ratio to glibc in the same round" + std::string(rounds > 1 ? ", median" : "") +
-                            " (above 1: faster)",
-                        showing(&cell_summary::ratio_to_glibc, format_ratio));
-    text += section("Time from request to release, median" + over_rounds,
-                    showing(&cell_summary::wait_p50_ns, format_duration_ns));
-    text += section("Time from request to release, 99.9th percentile" + over_rounds,
-                    showing(&cell_summary::wait_p999_ns, format_duration_ns));
-    text += section("Time from request to release, maximum", showing(&cell_summary::wait_max_ns, format_duration_ns));
-    if (std::any_of(threads.begin(), threads.end(), [](unsigned count) { return count > 1; }))
+    if (is_compared("glibc"))
+        text += section("Ratio to glibc" + ratio_text, showing(&cell_summary::ratio_to_glibc, format_ratio));
+    if (is_compared("dispatch"))
+        text += section("Ratio to dispatch" + ratio_text, showing(&cell_summary::ratio_to_dispatch, format_ratio));
+    if (measured(&cell_summary::wait_p999_ns)) {
+        text += section("Time from request to release, median" + over_rounds,
+                        showing(&cell_summary::wait_p50_ns, format_duration_ns));
+        text += section("Time from request to release, 99.9th percentile" + over_rounds,
+                        showing(&cell_summary::wait_p999_ns, format_duration_ns));
+        text +=
+            section("Time from request to release, maximum", showing(&cell_summary::wait_max_ns, format_duration_ns));
+    }
+    if (measured(&cell_summary::fairness_factor) &&
+        std::any_of(threads.begin(), threads.end(), [](unsigned count) { return count > 1; }))
         text += section("Fairness factor" + over_rounds + " (0.5: fair, 1: half of the threads did everything)",
                         showing(&cell_summary::fairness_factor, two_decimals));
-    if (some_have(all, &cell_summary::jain_hold))
-        text += section("Jain's index of the time that threads held the lock" + over_rounds + " (1: fair)",
-                        showing(&cell_summary::jain_hold, four_decimals));
-    if (some_have(all, &cell_summary::share_error))
-        text += section("How far a share of the lock's time was from the weights' share, at worst" + over_rounds,
-                        showing(&cell_summary::share_error, four_decimals));
+    struct extra {
+        std::optional<double> cell_summary::*field;
+        std::string (*format)(double);
+        const char *title;
+        const char *remark;
+    };
+    constexpr extra extras[] = {
+        {&cell_summary::jain_hold, four_decimals, "Jain's index of the time that threads held the lock", " (1: fair)"},
+        {&cell_summary::share_error, four_decimals,
+         "How far a share of the lock's time was from the weights' share, at worst", ""},
+        {&cell_summary::delay_p50_ns, format_duration_ns, "Time that the lock was free while its next owner waited",
+         ", median of the sections"},
+        {&cell_summary::delay_p99_ns, format_duration_ns, "The same, 99th percentile of the sections", ""},
+        {&cell_summary::delay_max_ns, format_duration_ns, "The same, maximum of all", ""},
+        {&cell_summary::burden_jain, two_decimals, "Jain's index of the sections that each worker ran", " (1: even)"},
+        {&cell_summary::same_worker, two_decimals, "Share of the sections on the worker of the section before", ""},
+        {&cell_summary::bystander_turns_per_s, format_count, "Bystanders' turns per second", ""},
+        {&cell_summary::bystander_share, format_ratio, "Bystanders' CPU time",
+         " (1: as much as if all tasks got the same)"},
+    };
+    for (const extra &one : extras)
+        if (some_have(all, one.field))
+            text += section(one.title + over_rounds + one.remark, showing(one.field, one.format));
     if (some_rounds_missing(all))
         text += "* not all rounds ended well; over those that did\n\n";
     return text;

@@ -25,12 +25,22 @@ struct cell_summary {
     std::optional<double> jain_hold;       // median
     std::optional<double> share_error;     // median
     std::optional<double> wait_p50_ns;     // median
+    // Of coroutine workloads; medians.
+    std::optional<double> ratio_to_dispatch; // of the ratios within a round
+    std::optional<double> burden_jain;
+    std::optional<double> same_worker;
+    std::optional<double> bystander_turns_per_s;
+    std::optional<double> bystander_share;
+    std::optional<double> delay_p50_ns;
+    std::optional<double> delay_p99_ns;
+    std::optional<double> delay_max_ns; // maximum
 };
 
 // `records` are of one workload and one background.
 cell_summary summarize(const std::vector<result_record> &records, const std::string &lock, unsigned threads);
 
-// Throughput, ratio to glibc, waiting and fairness: a table each, a row a lock, a column a number of threads.
+// Throughput, ratio to glibc (of coroutines: to dispatch), waiting and fairness: a table each, a row a lock, a
+// column a number of threads.
 std::string cell_tables(const std::vector<result_record> &records, const std::vector<std::string> &locks,
                         const std::vector<unsigned> &threads);
 

@@ -8,6 +8,7 @@
 #include "base/slice_extension.h"
 #include "cli/exit_status.hpp"
 #include "cli/session.hpp"
+#include "cli/workload.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -27,6 +28,8 @@ bool is_here(const std::string &peer) {
 }
 
 std::vector<std::string> known_names(lock_choice choice) {
+    if (choice == lock_choice::coroutines)
+        return coro_lock_names();
     std::vector<std::string> names = lock_names();
     if (choice == lock_choice::with_peers) {
         for (const auto &one : peer_names())
@@ -61,7 +64,9 @@ void check_locks(std::vector<std::string> &locks, lock_choice choice) {
     std::vector<std::string> known = known_names(choice), chosen;
     for (const auto &name : locks) {
         if (!contains(known, name))
-            throw usage_error(fmt::format("there is no lock '{}': use one of {}", name, fmt::join(known, ", ")));
+            throw usage_error(fmt::format("there is no {}lock '{}': use one of {}",
+                                          choice == lock_choice::coroutines ? "coroutine " : "", name,
+                                          fmt::join(known, ", ")));
         if (!is_here(name))
             throw usage_error(fmt::format("this kernel has not what the lock '{}' needs: leave it out", name));
         if (name != all_peers || choice != lock_choice::with_peers) {

@@ -18,8 +18,8 @@ inline constexpr unsigned rounds_max = 100000;
 std::vector<std::string> every_lock();
 
 // Which names a verb takes: what can be put under any program, or the peers of peer_list.def besides, and "peers" for
-// all of them that this machine has.
-enum class lock_choice { interposed, with_peers };
+// all of them that this machine has; or those of coroutines.
+enum class lock_choice { interposed, with_peers, coroutines };
 
 // `locks` holds the default.
 void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choice choice);

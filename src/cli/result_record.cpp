@@ -7,10 +7,11 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr std::array all_statuses = {cell_status::ok, cell_status::timeout, cell_status::crash, cell_status::failed};
+constexpr std::array all_statuses = {cell_status::ok, cell_status::timeout, cell_status::crash, cell_status::failed,
+                                     cell_status::absent};
 
 // Each measured field once, for reading and writing.
-constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 11> measured_fields = {{
+constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 19> measured_fields = {{
     {"ops_per_s", &result_record::ops_per_s},
     {"wait_mean_ns", &result_record::wait_mean_ns},
     {"wait_p50_ns", &result_record::wait_p50_ns},
@@ -22,6 +23,14 @@ constexpr std::array<std::pair<const char *, std::optional<double> result_record
     {"jain_hold", &result_record::jain_hold},
     {"share_error", &result_record::share_error},
     {"cpu_s", &result_record::cpu_s},
+    {"burden_jain", &result_record::burden_jain},
+    {"same_worker", &result_record::same_worker},
+    {"bystander_turns_per_s", &result_record::bystander_turns_per_s},
+    {"bystander_share", &result_record::bystander_share},
+    {"delay_mean_ns", &result_record::delay_mean_ns},
+    {"delay_p50_ns", &result_record::delay_p50_ns},
+    {"delay_p99_ns", &result_record::delay_p99_ns},
+    {"delay_max_ns", &result_record::delay_max_ns},
 }};
 
 cell_status status_named(const std::string &name) {
@@ -40,6 +49,7 @@ const char *name_of(cell_status status) {
     case cell_status::timeout: return "timeout";
     case cell_status::crash: return "crash";
     case cell_status::failed: return "failed";
+    case cell_status::absent: return "absent";
     }
     return "failed";
 }
@@ -47,6 +57,8 @@ const char *name_of(cell_status status) {
 void to_json(json &target, const result_record &record) {
     target = json{{"workload", record.workload},     {"lock", record.lock},   {"threads", record.threads},
                   {"background", record.background}, {"round", record.round}, {"status", name_of(record.status)}};
+    if (!record.arguments.empty())
+        target["arguments"] = record.arguments;
     for (auto [name, field] : measured_fields) {
         if (record.*field)
             target[name] = *(record.*field);
@@ -59,6 +71,7 @@ void from_json(const json &source, result_record &record) {
     source.at("threads").get_to(record.threads);
     source.at("background").get_to(record.background);
     source.at("round").get_to(record.round);
+    record.arguments = source.value("arguments", "");
     record.status = status_named(source.at("status").get<std::string>());
     for (auto [name, field] : measured_fields) {
         if (source.contains(name))

@@ -17,6 +17,7 @@ enum class cell_status {
     timeout, // had to be ended
     crash,   // killed by a signal
     failed,  // said so itself, or its output can't be read
+    absent,  // the lock is not to be had here
 };
 
 const char *name_of(cell_status status);
@@ -27,6 +28,7 @@ struct result_record {
     unsigned threads = 0;
     unsigned background = 0; // busy threads of another process
     unsigned round = 0;      // from 1; 0: the workload program was run by itself
+    std::string arguments;   // that the workload program was given besides; not written when empty
     cell_status status = cell_status::ok;
 
     // Absent when not measured.
@@ -41,6 +43,15 @@ struct result_record {
     std::optional<double> jain_hold;
     std::optional<double> share_error;
     std::optional<double> cpu_s;
+    // Of coroutine workloads.
+    std::optional<double> burden_jain; // of the sections that each worker ran
+    std::optional<double> same_worker; // share of sections on the worker of the section before
+    std::optional<double> bystander_turns_per_s;
+    std::optional<double> bystander_share; // of the CPU time, over what it would be if all tasks got the same
+    std::optional<double> delay_mean_ns;   // that the lock was free while its next owner waited for it
+    std::optional<double> delay_p50_ns;
+    std::optional<double> delay_p99_ns;
+    std::optional<double> delay_max_ns;
 };
 
 void to_json(json &target, const result_record &record);

@@ -5,9 +5,11 @@ namespace holdfast::cli {
 
 const std::vector<workload> &workloads() {
     static const std::vector<workload> all = {
-#define HF_WORKLOAD(name, summary) {name, summary},
+#define HF_WORKLOAD(name, summary) {name, lockers::threads, "", summary},
+#define HF_CORO_WORKLOAD(name, locks, summary) {name, lockers::coroutines, locks, summary},
 #include "cli/workload_list.def"
 #undef HF_WORKLOAD
+#undef HF_CORO_WORKLOAD
     };
     return all;
 }
@@ -18,6 +20,15 @@ const workload *find_workload(const std::string &name) {
             return &one;
     }
     return nullptr;
+}
+
+const std::vector<std::string> &coro_lock_names() {
+    static const std::vector<std::string> all = {
+#define HF_CORO_LOCK(name, summary) name,
+#include "cli/coro_lock_list.def"
+#undef HF_CORO_LOCK
+    };
+    return all;
 }
 
 } // namespace holdfast::cli

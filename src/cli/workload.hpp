@@ -11,13 +11,25 @@ inline constexpr unsigned threads_max = 10000;
 inline constexpr double seconds_min = 0.001;
 inline constexpr double seconds_max = 86400;
 
+// How a workload program ends when the lock that it was told to use is not to be had here; what is missing is the last
+// line that it wrote to stderr. (EX_UNAVAILABLE of sysexits.h.)
+inline constexpr int exit_absent = 69;
+
+// Whose locks a workload compares.
+enum class lockers { threads, coroutines };
+
 struct workload {
     const char *name;
+    lockers compares;
+    const char *locks; // of coroutines: those that are measured when none are named
     const char *summary;
 };
 
 const std::vector<workload> &workloads();
 // nullptr when there is none of that name.
 const workload *find_workload(const std::string &name);
+
+// The names of coro_lock_list.def.
+const std::vector<std::string> &coro_lock_names();
 
 } // namespace holdfast::cli

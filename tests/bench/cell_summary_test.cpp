@@ -65,6 +65,23 @@ TEST(cell_tables, show_trouble_in_place_of_figures) {
     EXPECT_NE(text.find("* not all rounds ended well"), std::string::npos) << text;
 }
 
+TEST(cell_tables, of_coroutines_compare_with_dispatch) {
+    std::vector<result_record> cells = {cell("ces", 2, 1, 300), cell("dispatch", 2, 1, 200), cell("ces", 2, 2, 100),
+                                        cell("dispatch", 2, 2, 100), cell("go", 2, 1, 0, cell_status::absent)};
+    for (auto &one : cells) {
+        one.wait_p999_ns.reset();
+        one.wait_max_ns.reset();
+    }
+    cells[0].burden_jain = 0.75;
+    EXPECT_EQ(summarize(cells, "ces", 2).ratio_to_dispatch, 1.25);
+    std::string text = cell_tables(cells, {"ces", "dispatch", "go"}, {2});
+    EXPECT_NE(text.find("Ratio to dispatch in the same round, median (above 1: faster)"), std::string::npos) << text;
+    EXPECT_NE(text.find("go        absent\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("ces         0.75\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("Time from request"), std::string::npos) << text;
+    EXPECT_EQ(text.find("Bystanders"), std::string::npos) << text;
+}
+
 TEST(cell_tables, leave_ratios_out_without_glibc) {
     EXPECT_EQ(cell_tables(records, {"mcs"}, {2, 4}).find("Ratio"), std::string::npos);
 }

@@ -26,6 +26,15 @@ result_record full_record() {
     record.jain_hold = 0.98;
     record.share_error = 0.02;
     record.cpu_s = 0.75;
+    record.arguments = "--bystanders 2";
+    record.burden_jain = 0.97;
+    record.same_worker = 0.96;
+    record.bystander_turns_per_s = 2e4;
+    record.bystander_share = 1.5;
+    record.delay_mean_ns = 30;
+    record.delay_p50_ns = 20;
+    record.delay_p99_ns = 50;
+    record.delay_max_ns = 7e4;
     return record;
 }
 
@@ -37,10 +46,32 @@ std::set<std::string> fields_of(const json &object) {
 }
 
 TEST(result_record, has_the_documented_fields) {
-    const std::set<std::string> documented = {
-        "workload",  "lock",         "threads",     "background",   "round",       "status",
-        "ops_per_s", "wait_mean_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "fairness_factor",
-        "jain_ops",  "jain_hold",    "cpu_s",       "wait_p50_ns",  "share_error"};
+    const std::set<std::string> documented = {"workload",
+                                              "lock",
+                                              "threads",
+                                              "background",
+                                              "round",
+                                              "status",
+                                              "ops_per_s",
+                                              "wait_mean_ns",
+                                              "wait_p99_ns",
+                                              "wait_p999_ns",
+                                              "wait_max_ns",
+                                              "fairness_factor",
+                                              "jain_ops",
+                                              "jain_hold",
+                                              "cpu_s",
+                                              "wait_p50_ns",
+                                              "share_error",
+                                              "arguments",
+                                              "burden_jain",
+                                              "same_worker",
+                                              "delay_mean_ns",
+                                              "delay_p50_ns",
+                                              "delay_p99_ns",
+                                              "delay_max_ns",
+                                              "bystander_turns_per_s",
+                                              "bystander_share"};
     EXPECT_EQ(fields_of(json(full_record())), documented);
 }
 

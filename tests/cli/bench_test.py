@@ -215,7 +215,8 @@ def test_list(holdfast):
     result = holdfast("bench", "--list")
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()] == [
-        "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive"]
+        "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive",
+        "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar", "coro-channel", "coro-queuing-delay"]
 
 
 def test_quiet_where_there_is_no_terminal(holdfast):

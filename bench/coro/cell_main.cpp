@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "coro/cell_main.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fmt/core.h>
+#include <functional>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/number_range.hpp"
+#include "cli/result_record.hpp"
+#include "cli/workload.hpp"
+#include "coro/processors.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+void add_options(CLI::App &app, cell_options &options) {
+    using cli::from_to;
+    app.add_option("--threads", options.workers, "Number of workers")
+        ->check(from_to(1u, cli::threads_max))
+        ->capture_default_str();
+    app.add_option("--seconds", options.seconds, "How long to measure")
+        ->check(from_to(cli::seconds_min, cli::seconds_max))
+        ->capture_default_str();
+    app.add_option("--tasks", options.tasks, "Tasks that lock")->check(from_to(2u, 10'000'000u))->capture_default_str();
+    app.add_option("--section-us", options.section_us, "Microseconds added to each critical section")
+        ->check(from_to(0.0, 1e6))
+        ->capture_default_str();
+    app.add_option("--bystanders", options.bystanders, "Tasks that take no lock")
+        ->check(from_to(0u, 100'000u))
+        ->capture_default_str();
+    app.add_option("--bystander-us", options.bystander_us, "Microseconds of each of their turns")
+        ->check(from_to(0.1, 1e6))
+        ->capture_default_str();
+    app.add_option("--writers", options.writers, "Percent of writers, of coro-rwlock")
+        ->check(from_to(0u, 100u))
+        ->capture_default_str();
+    app.add_option("--resources", options.resources, "Number of locks, of coro-mutex")
+        ->check(from_to(1u, 1000u))
+        ->capture_default_str();
+    app.add_option("--spins", options.spins, "Polls of a held mutex, of ces and with")->capture_default_str();
+    app.add_option("--chain-max", options.chain_max, "Hand-overs in a row, of ces and with")->capture_default_str();
+}
+
+// As much CPU time as if it were divided by tasks.
+double fair_turns_per_s(const cell_options &options) {
+    double cpus = std::min(double(processors_usable()), double(options.workers));
+    double share = double(options.bystanders) / (double(options.bystanders) + double(options.tasks));
+    return cpus * share * 1e6 / options.bystander_us;
+}
+
+cli::json record_of(const cell_options &options, const cell_result &result) {
+    cli::result_record record;
+    record.workload = options.workload;
+    record.lock = options.lock;
+    record.threads = options.workers;
+    record.ops_per_s = double(result.operations) / result.elapsed_s;
+    record.cpu_s = result.cpu_s;
+    record.burden_jain = result.burden_jain;
+    record.same_worker = result.same_worker;
+    if (options.bystanders > 0) {
+        record.bystander_turns_per_s = double(result.bystander_turns) / result.elapsed_s;
+        record.bystander_share = *record.bystander_turns_per_s / fair_turns_per_s(options);
+    }
+    if (const histogram &delay = result.delay_ticks; delay.count() > 0) {
+        double tick_ns = hf_tick_ns();
+        record.delay_mean_ns = delay.mean() * tick_ns;
+        record.delay_p50_ns = double(delay.quantile(0.5)) * tick_ns;
+        record.delay_p99_ns = double(delay.quantile(0.99)) * tick_ns;
+        record.delay_max_ns = double(delay.max()) * tick_ns;
+    }
+    return record;
+}
+
+int measure(const cell_options &options, const std::function<cell_result(const cell_options &)> &run) {
+    try {
+        hf_tick_ns(); // calibrates, before there are threads that would disturb it
+        fmt::print("{}\n", record_of(options, run(options)).dump());
+        return 0;
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "{}: {}: {}\n", options.workload, options.lock, error.what());
+        return exit_failed;
+    }
+}
+
+// The Debian packages that a program of others is made with.
+std::string packages_of(const std::string &lock) {
+    if (lock == "boost-fiber")
+        return "libboost-fiber-dev";
+    return lock == "go" ? "golang-go" : "rustc, cargo and librust-tokio-dev";
+}
+
+// Goes on as another program. Returns when there is none.
+int become_peer(const cell_options &options, char **argv) {
+    const std::string &lock = options.lock;
+    if (lock == "kotlin") {
+        fmt::print(stderr, "{}: kotlin is absent: Debian 12 has no kotlinx.coroutines to build it with\n",
+                   options.workload);
+        return cli::exit_absent;
+    }
+    if (lock != "boost-fiber" && lock != "go" && lock != "tokio") {
+        fmt::print(stderr, "{}: {} is absent: there is no such form of what this workload measures\n", options.workload,
+                   lock);
+        return cli::exit_absent;
+    }
+    std::filesystem::path program =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / ("coro-peer-" + lock);
+    std::vector<char *> arguments{argv[0]};
+    std::string name = "--workload", workload = options.workload;
+    arguments.push_back(name.data());
+    arguments.push_back(workload.data());
+    for (char **one = argv + 1; *one; one++)
+        arguments.push_back(*one);
+    arguments.push_back(nullptr);
+    execv(program.c_str(), arguments.data());
+    if (errno == ENOENT) {
+        fmt::print(stderr, "{}: {} is absent: install {} (Debian), then configure and build Holdfast again\n",
+                   options.workload, lock, packages_of(lock));
+        return cli::exit_absent;
+    }
+    fmt::print(stderr, "{}: can't execute {}: {}\n", options.workload, program.string(), std::strerror(errno));
+    return exit_failed;
+}
+
+// Empty, or the status to exit with.
+std::optional<int> parse(CLI::App &app, int argc, char **argv) {
+    try {
+        app.parse(argc, argv);
+        return std::nullopt;
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0)
+            return app.exit(error);
+        fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
+        return exit_usage;
+    }
+}
+
+} // namespace
+
+int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders) {
+    const cli::workload *known = cli::find_workload(workload);
+    CLI::App app{known ? known->summary : "", workload};
+    app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of workers.");
+    cell_options options;
+    options.workload = workload;
+    app.add_option("--lock", options.lock, "Which coroutine lock")
+        ->check(CLI::IsMember(cli::coro_lock_names()))
+        ->capture_default_str();
+    add_options(app, options);
+    if (auto status = parse(app, argc, argv))
+        return *status;
+    for (const contender &one : contenders)
+        if (options.lock == one.name)
+            return measure(options, one.run);
+    return become_peer(options, argv);
+}
+
+int coro_peer_main(int argc, char **argv, const std::string &lock, const std::vector<peer_workload> &workloads) {
+    CLI::App app{"Coroutine workloads with locks of others", "coro-peer-" + lock};
+    cell_options options;
+    options.lock = lock;
+    app.add_option("--workload", options.workload, "Which workload")->required();
+    app.add_option("--lock", options.lock, "Its name in the record");
+    add_options(app, options);
+    if (auto status = parse(app, argc, argv))
+        return *status;
+    for (const peer_workload &one : workloads)
+        if (options.workload == one.name)
+            return measure(options, one.run);
+    fmt::print(stderr, "{}: {} is absent: it has no such lock\n", options.workload, lock);
+    return cli::exit_absent;
+}
+
+} // namespace holdfast::bench

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What every coroutine workload is: options in, one JSON record out (docs/benchmarks.md, "Coroutines").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coro/cell.hpp"
+
+namespace holdfast::bench {
+
+struct contender {
+    const char *name; // of coro_lock_list.def
+    cell_result (*run)(const cell_options &);
+};
+
+// main() of the workload of that name. A contender that is not in the list is another program's, which takes the place
+// of this one: libexec/holdfast/coro-peer-<name>. Returns 0; 1 with a sentence on stderr when it failed; 2 when an
+// option is wrong; exit_absent, with a sentence, when there is no such contender here.
+int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders);
+
+// main() of such another program of the name `lock`: it is told which workload with --workload.
+struct peer_workload {
+    const char *name;
+    cell_result (*run)(const cell_options &);
+};
+int coro_peer_main(int argc, char **argv, const std::string &lock, const std::vector<peer_workload> &workloads);
+
+} // namespace holdfast::bench

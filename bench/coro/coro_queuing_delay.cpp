@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "coro/mutex_contenders.hpp"
+
+int main(int argc, char **argv) {
+    using namespace holdfast::bench;
+    return coro_workload_main(argc, argv, "coro-queuing-delay", mutex_contenders());
+}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast bench with locks of coroutines: every workload runs and checks its result; what is not here is a row.
+
+Shown able to fail: a mutex that lets everybody in (try_lock true always) fails coro-mutex with "two tasks were inside";
+a peer's program that is there but not executable is `failed`, not `absent`.
+"""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from conftest import PROGRAMS, assert_usage_error
+
+OURS = {
+    "coro-mutex": ["ces", "with", "dispatch", "barging", "inline"],
+    "coro-queuing-delay": ["ces", "with", "dispatch", "barging", "inline"],
+    "coro-rwlock": ["ces", "dispatch", "inline"],
+    "coro-semaphore": ["ces", "dispatch", "inline"],
+    "coro-condvar": ["ces", "dispatch", "inline"],
+    "coro-channel": ["ces", "dispatch", "inline"],
+}
+PEERS = ["boost-fiber", "go", "tokio"]
+QUICK = ["--seconds", "0.15", "--rounds", "1"]
+FEW = ["--", "--tasks", "40", "--bystanders", "2", "--bystander-us", "1"]
+ALWAYS = {"workload", "lock", "threads", "background", "round", "status", "arguments"}
+MEASURED = {"ops_per_s", "cpu_s", "bystander_turns_per_s", "bystander_share"}
+DELAYS = {"delay_mean_ns", "delay_p50_ns", "delay_p99_ns", "delay_max_ns"}
+OF_WORKERS = {"burden_jain", "same_worker"}
+
+
+def records_of(holdfast, path, workload, locks, arguments, threads="1,2"):
+    result = holdfast("bench", workload, *QUICK, "--locks", ",".join(locks), "--threads", threads, "--json", path,
+                      *arguments)
+    assert result.returncode == 0, result.stderr
+    return json.loads(path.read_text())["records"], result
+
+
+@pytest.mark.parametrize("workload", OURS)
+def test_every_contender_of_ours_gets_a_record(holdfast, tmp_path, workload):
+    records, result = records_of(holdfast, tmp_path / "cells.json", workload, OURS[workload], FEW)
+    assert result.stderr == ""
+    assert [(one["threads"], one["lock"]) for one in records] == [
+        (count, lock) for count in (1, 2) for lock in OURS[workload]]
+    for one in records:
+        assert one["workload"] == workload and one["status"] == "ok"
+        assert one["arguments"] == " ".join(FEW[1:])
+        assert one["ops_per_s"] > 0
+        assert ALWAYS | MEASURED <= set(one) <= ALWAYS | MEASURED | DELAYS | OF_WORKERS
+        assert (DELAYS <= set(one)) == (workload == "coro-queuing-delay")
+        if one["threads"] == 2:
+            assert 0.5 <= one["burden_jain"] <= 1.000001
+    assert "Ratio to dispatch in the same round" in result.stdout
+    assert "Time from request to release" not in result.stdout
+
+
+@pytest.mark.parametrize("workload", OURS)
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_peer_is_measured_or_says_why_not(holdfast, tmp_path, workload, peer):
+    records, result = records_of(holdfast, tmp_path / "cells.json", workload, [peer], FEW, threads="2")
+    [record] = records
+    assert record["lock"] == peer and record["workload"] == workload
+    if record["status"] == "ok":
+        assert record["ops_per_s"] > 0 and MEASURED <= set(record)
+        assert (DELAYS <= set(record)) == (workload == "coro-queuing-delay")
+    else:
+        assert record["status"] == "absent"
+        assert f"holdfast: {workload}: {peer} is absent: " in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_what_is_not_here_is_a_row_and_a_sentence(holdfast, tmp_path):
+    records, result = records_of(holdfast, tmp_path / "cells.json", "coro-mutex", ["dispatch", "kotlin"], FEW)
+    assert [one["status"] for one in records if one["lock"] == "kotlin"] == ["absent", "absent"]
+    assert "kotlin" in result.stdout and "absent" in result.stdout
+    assert result.stderr == ("holdfast: coro-mutex: kotlin is absent: Debian 12 has no kotlinx.coroutines to build it "
+                             "with\n")
+
+
+def test_a_peer_that_was_not_built(tmp_path):
+    shutil.copy(PROGRAMS / "coro-mutex", tmp_path)
+    result = subprocess.run([tmp_path / "coro-mutex", "--lock", "tokio"], capture_output=True, text=True, check=False,
+                            timeout=30)
+    assert result.returncode == 69 and result.stdout == ""
+    assert "tokio is absent: install rustc, cargo and librust-tokio-dev" in result.stderr
+    (tmp_path / "coro-peer-tokio").write_text("")
+    result = subprocess.run([tmp_path / "coro-mutex", "--lock", "tokio"], capture_output=True, text=True, check=False,
+                            timeout=30)
+    assert result.returncode == 1 and "can't execute" in result.stderr
+
+
+def test_the_workload_names_its_contenders(holdfast, tmp_path):
+    path = tmp_path / "cells.json"
+    result = holdfast("bench", "coro-condvar", "--seconds", "0.01", "--rounds", "1", "--json", path, "--", "--tasks",
+                      "20")
+    assert result.returncode == 0, result.stderr
+    cells = {(one["lock"], one["threads"]) for one in json.loads(path.read_text())["records"]}
+    assert {lock for lock, _ in cells} == {"ces", "dispatch", "inline", "boost-fiber", "go"}
+    assert {threads for _, threads in cells} == {1, 2, 4, 8, 16}
+
+
+def test_resources_and_sections(holdfast, tmp_path):
+    arguments = ["--", "--tasks", "100", "--resources", "4", "--section-us", "2"]
+    records, _ = records_of(holdfast, tmp_path / "cells.json", "coro-mutex", ["ces", "with", "dispatch"], arguments,
+                            threads="2")
+    for one in records:
+        assert one["status"] == "ok" and 0 <= one["same_worker"] <= 1
+        assert "bystander_turns_per_s" not in one
+
+
+@pytest.mark.parametrize("writers", [0, 6, 100])
+def test_shares_of_writers(holdfast, tmp_path, writers):
+    records, _ = records_of(holdfast, tmp_path / "cells.json", "coro-rwlock", ["ces", "dispatch"],
+                            ["--", "--tasks", "40", "--writers", str(writers)], threads="2")
+    assert [one["status"] for one in records] == ["ok", "ok"]
+
+
+def test_mistakes(holdfast):
+    assert_usage_error(holdfast("bench", "coro-mutex", "--locks", "mcs"), "no coroutine lock 'mcs'", "ces, with")
+    assert_usage_error(holdfast("bench", "shared-memory", "--locks", "ces"), "no lock 'ces'")
+    result = holdfast("bench", "coro-mutex", *QUICK, "--locks", "ces", "--threads", "1", "--", "--colour", "red")
+    assert result.returncode == 1 and "--colour" in result.stderr
+
+
+def test_a_workload_tells_its_options():
+    result = subprocess.run([PROGRAMS / "coro-mutex", "--help"], capture_output=True, text=True, check=False,
+                            timeout=30)
+    assert result.returncode == 0 and "--bystander-us" in result.stdout
