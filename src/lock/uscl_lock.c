@@ -55,7 +55,7 @@ static inline struct hf_share *own_slice(const struct hf_slices *slices, const s
 
 // The slice of a thread that exits would hold others up for its rest.
 static void end_slice_at_exit(struct hf_thread_record *self) {
-    struct hf_slices *slices = self->slice_begun;
+    struct hf_slices *slices = hf_private(self)->slice_begun;
     hf_slices_lock(slices, self);
     struct hf_share *owner = slices->owner;
     hf_slice_wake woken = owner && owner->thread == self && owner->own_class == self->share_class
@@ -72,7 +72,7 @@ static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, str
     hf_slice_wake woken = hf_slices_begin(slices, share, now, slice_ticks_of(lock));
     hf_slices_unlock(slices, self);
     hf_slice_wake_up(woken);
-    self->slice_begun = slices;
+    hf_private(self)->slice_begun = slices;
     hold(slices, share, hf_ticks());
 }
 

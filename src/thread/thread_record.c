@@ -44,11 +44,11 @@ void hf_thread_at_exit(void (*function)(struct hf_thread_record *self)) {
 static struct {
     struct hf_thread_record record[HF_SLAB_RECORDS];
     struct hf_thread_counters counters[HF_SLAB_RECORDS];
-    struct hf_observation observation[1];
+    struct hf_thread_private private_part[1];
 } overflow;
 
 _Static_assert(offsetof(__typeof__(overflow), counters) == HF_SLAB_COUNTERS_OFFSET &&
-                   offsetof(__typeof__(overflow), observation) == HF_SLAB_OBSERVATIONS_OFFSET,
+                   offsetof(__typeof__(overflow), private_part) == HF_SLAB_PRIVATE_OFFSET,
                "laid out as a slab is");
 
 // Moves the next part of the shared memory to where the slab has its counters. Should that fail they stay private: the
@@ -82,7 +82,7 @@ static struct hf_thread_record *share_overflow(void) {
 static struct hf_thread_record *take(void) {
     struct hf_thread_record *record = pool.free;
     if (record)
-        pool.free = record->free_next;
+        pool.free = hf_private(record)->free_next;
     else
         record = take_from_slab();
     if (!record)
@@ -115,9 +115,9 @@ static void release(void *record_pointer) {
     if (record != hf_self_record || record == &overflow.record[0])
         return;
     void (*at_exit)(struct hf_thread_record *) = hf_load_acquire(&exit_function);
-    if (record->slice_begun && at_exit)
+    if (hf_private(record)->slice_begun && at_exit)
         at_exit(record);
-    record->slice_begun = NULL;
+    hf_private(record)->slice_begun = NULL;
     record->in_slices = 0;
     sigset_t saved;
     pool_lock(&saved);
@@ -126,7 +126,7 @@ static void release(void *record_pointer) {
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
     hf_store_relaxed(&record->share_class, 0);
     record->observed = NULL;
-    record->free_next = pool.free;
+    hf_private(record)->free_next = pool.free;
     pool.free = record;
     pool_unlock(&saved);
 }

@@ -22,11 +22,9 @@ struct hf_thread_record {
     struct hf_thread_record *next;      // successor in the queue that this thread is in; written by the successor
     uint32_t tid;                       // 0 in the record that threads share when memory has run out
     uint32_t in_slices;                 // how often it is under a guard or in a queue of slices (lock/slices.h)
-    struct hf_thread_record *free_next; // the free list, while no thread has this record
     struct hf_queue_node *spare_nodes;  // nodes of queue locks that need one a lock (lock/queue_node.h)
     uint64_t share_class;               // whose share of a lock's time it uses (lock/share.h); see below
     const void *observed;               // the lock whose release is to be noted (observe/observation.h), or NULL
-    struct hf_slices *slice_begun;      // the last one; looked at when the thread exits
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
@@ -46,7 +44,7 @@ struct hf_thread_counters {
     uint64_t pending;       // and how often it has got it so, not yet in the lock's entry
 } HF_CACHE_ALIGNED;
 
-// What a thread remembers of the acquisition that it observes (observe/observation.h). Private to it.
+// What a thread remembers of the acquisition that it observes (observe/observation.h).
 struct hf_observation {
     uint64_t since_ticks; // it holds the lock
     uint64_t wait_ticks;
@@ -55,15 +53,22 @@ struct hf_observation {
     uint32_t stands_for; // acquisitions
     uint32_t way;        // enum hf_acquired
     uint32_t kind;       // enum hf_statistics_kind
+};
+
+// What nobody else looks at, and its owner only now and then.
+struct hf_thread_private {
+    struct hf_observation observation;
+    struct hf_thread_record *free_next; // the free list, while no thread has this record
+    struct hf_slices *slice_begun;      // the last one; looked at when the thread exits
 } HF_CACHE_ALIGNED;
 
-// Records come in slabs: the records, then as many counters and observations at fixed distances, so that finding one
+// Records come in slabs: the records, then as many counters and private parts at fixed distances, so that finding one
 // from the other needs no pointer and the counters alone can be shared with the process that reports them.
 enum { HF_SLAB_RECORDS = 1024 };
 #define HF_SLAB_COUNTERS_OFFSET (HF_SLAB_RECORDS * sizeof(struct hf_thread_record))
 #define HF_SLAB_COUNTERS_BYTES (HF_SLAB_RECORDS * sizeof(struct hf_thread_counters))
-#define HF_SLAB_OBSERVATIONS_OFFSET (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
-#define HF_SLAB_BYTES (HF_SLAB_OBSERVATIONS_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_observation))
+#define HF_SLAB_PRIVATE_OFFSET (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
+#define HF_SLAB_BYTES (HF_SLAB_PRIVATE_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_thread_private))
 
 // Slabs whose counters can be shared: 32,768 threads alive at once.
 enum { HF_SHARED_SLABS = 32 };
@@ -92,8 +97,12 @@ static inline struct hf_thread_counters *hf_counters(struct hf_thread_record *se
     return (struct hf_thread_counters *)((char *)self + HF_SLAB_COUNTERS_OFFSET);
 }
 
+static inline struct hf_thread_private *hf_private(struct hf_thread_record *self) {
+    return (struct hf_thread_private *)((char *)self + HF_SLAB_PRIVATE_OFFSET);
+}
+
 static inline struct hf_observation *hf_observation_of(struct hf_thread_record *self) {
-    return (struct hf_observation *)((char *)self + HF_SLAB_OBSERVATIONS_OFFSET);
+    return &hf_private(self)->observation;
 }
 
 // Adds one to a counter of the calling thread: a plain load and store, since nobody else writes it.
