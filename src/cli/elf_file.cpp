@@ -35,24 +35,21 @@ struct open_elf {
     open_elf &operator=(const open_elf &) = delete;
 };
 
-void read_segments(Elf *handle, elf_file &file) {
+// Calls visit(segment) for each.
+template <class Visit>
+void visit_segments(Elf *handle, const Visit &visit) {
     std::size_t segments = 0;
     elf_getphdrnum(handle, &segments);
     for (std::size_t i = 0; i < segments; i++) {
         GElf_Phdr segment;
-        if (!gelf_getphdr(handle, static_cast<int>(i), &segment))
-            continue;
-        file.dynamic = file.dynamic || segment.p_type == PT_DYNAMIC;
-        if (segment.p_type != PT_INTERP)
-            continue;
-        Elf_Data *data =
-            elf_getdata_rawchunk(handle, static_cast<std::int64_t>(segment.p_offset), segment.p_filesz, ELF_T_BYTE);
-        if (data && data->d_size > 0)
-            file.interpreter.assign(static_cast<const char *>(data->d_buf), data->d_size - 1);
+        if (gelf_getphdr(handle, static_cast<int>(i), &segment))
+            visit(segment);
     }
 }
 
-void read_symbols(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_file &file) {
+// Calls visit(symbol, name) for each that has a name.
+template <class Visit>
+void visit_symbols(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, const Visit &visit) {
     Elf_Data *data = elf_getdata(section, nullptr);
     if (!data || header.sh_entsize == 0)
         return;
@@ -62,37 +59,45 @@ void read_symbols(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_fi
             return;
         const char *name = elf_strptr(handle, header.sh_link, symbol.st_name);
         if (name && *name)
-            (symbol.st_shndx == SHN_UNDEF ? file.imports : file.exports).insert(name);
+            visit(symbol, name);
     }
+}
+
+void read_segments(Elf *handle, elf_file &file) {
+    visit_segments(handle, [&](const GElf_Phdr &segment) {
+        file.dynamic = file.dynamic || segment.p_type == PT_DYNAMIC;
+        if (segment.p_type != PT_INTERP)
+            return;
+        Elf_Data *data =
+            elf_getdata_rawchunk(handle, static_cast<std::int64_t>(segment.p_offset), segment.p_filesz, ELF_T_BYTE);
+        if (data && data->d_size > 0)
+            file.interpreter.assign(static_cast<const char *>(data->d_buf), data->d_size - 1);
+    });
+}
+
+void read_symbols(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_file &file) {
+    visit_symbols(handle, section, header, [&](const GElf_Sym &symbol, const char *name) {
+        (symbol.st_shndx == SHN_UNDEF ? file.imports : file.exports).insert(name);
+    });
 }
 
 void read_extent(Elf *handle, elf_symbols &file) {
-    std::size_t segments = 0;
-    elf_getphdrnum(handle, &segments);
     file.first = UINT64_MAX;
-    for (std::size_t i = 0; i < segments; i++) {
-        GElf_Phdr segment;
-        if (!gelf_getphdr(handle, static_cast<int>(i), &segment) || segment.p_type != PT_LOAD)
-            continue;
+    visit_segments(handle, [&](const GElf_Phdr &segment) {
         constexpr std::uint64_t page = 4096;
+        if (segment.p_type != PT_LOAD)
+            return;
         file.first = std::min(file.first, segment.p_vaddr / page * page);
         file.end = std::max(file.end, segment.p_vaddr + segment.p_memsz);
-    }
+    });
 }
 
 void read_places(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_symbols &file) {
-    Elf_Data *data = elf_getdata(section, nullptr);
-    if (!data || header.sh_entsize == 0)
-        return;
-    for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
-        GElf_Sym symbol;
-        if (!gelf_getsym(data, static_cast<int>(i), &symbol))
-            return;
+    visit_symbols(handle, section, header, [&](const GElf_Sym &symbol, const char *name) {
         auto type = GELF_ST_TYPE(symbol.st_info);
-        const char *name = elf_strptr(handle, header.sh_link, symbol.st_name);
-        if (symbol.st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_FUNC) && name && *name)
+        if (symbol.st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_FUNC))
             file.symbols.push_back({.address = symbol.st_value, .bytes = symbol.st_size, .name = name});
-    }
+    });
 }
 
 std::size_t count_pauses(Elf_Scn *section) {
