@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import struct
@@ -129,7 +130,7 @@ def test_children_die_with_a_killed_harness(start_holdfast):
 def test_interrupted_on_a_terminal(on_terminal, tmp_path):
     output, status = on_terminal("bench", "shared-memory", "--seconds", "0.1", "--rounds", "1000",
                                  "--locks", "glibc,blocking", "--threads", "1", "--json", tmp_path / "cells.json",
-                                 interrupt_after=2)
+                                 interrupt_when=lambda shown: re.search(r"\b[1-9]\d*/2000.*left", shown))
     assert status == 130
     assert "/2000" in output and "left" in output  # the progress bar
     assert "Operations per second" in output

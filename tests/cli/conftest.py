@@ -49,9 +49,12 @@ def start_holdfast():
 
 @pytest.fixture
 def on_terminal():
-    """Runs the command with a terminal and returns (what the terminal got, exit status). Sends Ctrl-C after a while."""
+    """Runs the command with a terminal and returns (what the terminal got, exit status).
 
-    def run(*arguments, interrupt_after=None, timeout=60):
+    Types Ctrl-C once, as soon as interrupt_when says so of what the terminal has got by then.
+    """
+
+    def run(*arguments, interrupt_when=lambda shown: False, timeout=60):
         pid, terminal = pty.fork()
         if pid == 0:
             os.execv(COMMAND, [str(COMMAND), *map(str, arguments)])
@@ -62,7 +65,7 @@ def on_terminal():
                     output += os.read(terminal, 65536)
                 except OSError:  # the other side is closed
                     break
-            if interrupt_after is not None and not interrupted and time.monotonic() - began > interrupt_after:
+            if not interrupted and interrupt_when(output.decode(errors="ignore")):
                 os.write(terminal, b"\x03")
                 interrupted = True
         else:

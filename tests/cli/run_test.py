@@ -85,9 +85,9 @@ def test_signals_are_passed_on(start_holdfast, tmp_path, number):
 
 def test_ctrl_c_reaches_the_program_once(on_terminal):
     output, status = on_terminal("run", "--", "sh", "-c",
-                                 "n=0; trap 'n=$((n+1))' INT; "
+                                 "n=0; trap 'n=$((n+1))' INT; echo ready; "
                                  "for i in 1 2 3 4 5 6 7 8; do sleep 0.25; done; echo got $n",
-                                 interrupt_after=1)
+                                 interrupt_when=lambda shown: "ready" in shown)
     assert "got 1" in output
     assert status == 0
 
