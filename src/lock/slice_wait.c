@@ -14,23 +14,6 @@ enum {
     HF_RELIEF_CROWD = 16,    // so many waiters look in HF_RELIEF_NS; of more, each looks less often
 };
 
-// Whichever comes first: the caller's deadline (NULL: none), or so many nanoseconds from now.
-static struct hf_deadline earlier_of(const struct hf_deadline *deadline, uint64_t ns) {
-    struct timespec now;
-    if (deadline) {
-        clock_gettime(deadline->clock, &now);
-        // Both are small enough: a deadline that is far is cut off before it is multiplied.
-        int64_t s = deadline->at.tv_sec - now.tv_sec;
-        if (s < 1000000 && (s < 0 || (double)s * 1e9 + (double)(deadline->at.tv_nsec - now.tv_nsec) < (double)ns))
-            return *deadline;
-    }
-    uint64_t at = hf_monotonic_ns() + ns;
-    return (struct hf_deadline){
-        .clock = CLOCK_MONOTONIC,
-        .at = {.tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u)},
-    };
-}
-
 static uint64_t ns_until(uint64_t at, uint64_t now) {
     return at > now ? (uint64_t)((double)(at - now) * hf_tick_ns_by_now()) : 0;
 }
@@ -59,7 +42,7 @@ static void sleep_for_turn(const struct hf_slice_waiter *self, uint32_t turn, ui
         ns -= HF_PREFETCH_NS;
     else if (ns == 0 || poll_turn(self, turn, at))
         return;
-    struct hf_deadline first = earlier_of(deadline, ns);
+    struct hf_deadline first = hf_deadline_or_in(deadline, ns);
     hf_wait_falls_asleep(wait);
     hf_futex_wait(&self->turn, turn, &first);
     hf_wait_awakes(wait);

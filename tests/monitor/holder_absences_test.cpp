@@ -27,6 +27,11 @@ std::uint64_t address_of(const hf_flexguard_t &which) {
     return reinterpret_cast<std::uintptr_t>(&which);
 }
 
+void be_busy() {
+    stay_on_cpu(0);
+    busy_forever();
+}
+
 void hold_and_be_busy() {
     stay_on_cpu(0);
     hf_flexguard_lock(&other_lock);
@@ -66,10 +71,7 @@ protected:
 
 TEST_F(absences, PreemptedHolderIsChargedToTheLockThatItHolds) {
     followed_child holder(*watcher, hold_and_be_busy);
-    followed_child rival(*watcher, [] {
-        stay_on_cpu(0);
-        busy_forever();
-    });
+    followed_child rival(*watcher, be_busy);
     auto told = told_when_preempted(holder);
     auto *holders = of_lock(told, lock);
     ASSERT_NE(holders, nullptr);
@@ -85,10 +87,7 @@ extern "C" char __executable_start, etext; // the linker's
 
 TEST_F(absences, KeepWhereAHolderWas) {
     followed_child holder(*watcher, hold_and_be_busy);
-    followed_child rival(*watcher, [] {
-        stay_on_cpu(0);
-        busy_forever();
-    });
+    followed_child rival(*watcher, be_busy);
     auto told = told_when_preempted(holder);
     auto *holders = of_lock(told, lock);
     ASSERT_NE(holders, nullptr);
