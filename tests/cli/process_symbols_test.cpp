@@ -2,7 +2,8 @@
 // Names of addresses in this very process.
 //
 // Shown able to fail: without the segments' sizes in memory (NamesStaticData, which is in .bss); with the file's offset
-// in place of the address (NamesStaticData); without sorting (NamesPartsOfObjects).
+// in place of the address (NamesStaticData); without sorting (NamesPartsOfObjects); without demangling (NamesAre…);
+// without the end of a symbol (NamesThePlace…); without functions (NamesFunctions).
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
@@ -19,9 +20,15 @@ struct {
     pthread_mutex_t second;
 } initialised_object_of_test = {1, PTHREAD_MUTEX_INITIALIZER};
 void function_of_test() {}
+extern void _fini(void); // the linker's; its symbol has no size
 }
 
 namespace holdfast::cli {
+
+int overloaded_function_of_test(int number) {
+    return number;
+}
+
 namespace {
 
 template <typename T>
@@ -40,6 +47,14 @@ TEST(process_symbols, NamesPartsOfObjects) {
 
 TEST(process_symbols, NamesFunctions) {
     EXPECT_EQ(name_of(&function_of_test), "function_of_test");
+}
+
+TEST(process_symbols, NamesAreAsInTheSource) {
+    EXPECT_EQ(name_of(&overloaded_function_of_test), "holdfast::cli::overloaded_function_of_test(int)");
+}
+
+TEST(process_symbols, NamesThePlaceInTheFileOfWhatLiesInNoSymbol) {
+    EXPECT_EQ(name_of(reinterpret_cast<char *>(&_fini) + 1).find("cli_process_symbols_test+0x"), 0u);
 }
 
 TEST(process_symbols, NamesMemoryThatNoFileIsBehind) {

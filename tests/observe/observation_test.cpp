@@ -6,7 +6,8 @@
 // the compare-and-swap in entry_of (ThreadsThatRace…); without counting what finds no place (AFullTable…); without
 // MADV_WIPEONFORK (AForkedChild…); with hf_is_observed true for any lock (LockCoupling…); with the same lock kept
 // observed (ALockWhoseRelease…); without the note before ETIMEDOUT in hf_flexguard_wait (AWaitThatGaveUp…); without
-// hf_note_wait in hf_spin_wait (Spinlocks…); with a plain store to `slept` (AWaitThatIsTimed…).
+// hf_note_wait in hf_spin_wait (Spinlocks…); with a plain store to `slept` (AWaitThatIsTimed…); without the store in
+// hf_count_waited_acquisition (AWaitInPlace…).
 #include <algorithm>
 #include <atomic>
 #include <fcntl.h>
@@ -115,6 +116,16 @@ TEST_F(observation, OneInAPeriodStandsForAll) {
     EXPECT_EQ(seen.contended, 0u);
     EXPECT_GE(seen.longest_hold_ns * 10.0 * static_cast<double>(HF_NOTED_PERIOD), seen.held_ns);
     EXPECT_NE(seen.longest_holder, 0u);
+}
+
+TEST_F(observation, AWaitInPlaceOfTheOneToBeNotedPutsThatOff) {
+    hf_flexguard_t &lock = new_lock();
+    in_a_thread([&] {
+        use(lock, HF_NOTED_PERIOD - 1);
+        hf_count_waited_acquisition(hf_self());
+        use(lock, HF_NOTED_PERIOD);
+    });
+    EXPECT_EQ(noted_of(&lock).uncontended, 1u * HF_NOTED_PERIOD);
 }
 
 TEST_F(observation, ThreadsThatDoNotLiveForAPeriodAreSeen) {
