@@ -18,13 +18,13 @@
 #include "hint/hint_page.h"
 
 struct hf_thread_record {
-    struct hf_critical_words critical;  // first, and in one line: the monitor reads them at once
-    struct hf_thread_record *next;      // successor in the queue that this thread is in; written by the successor
-    uint32_t tid;                       // 0 in the record that threads share when memory has run out
-    uint32_t in_slices;                 // how often it is under a guard or in a queue of slices (lock/slices.h)
-    struct hf_queue_node *spare_nodes;  // nodes of queue locks that need one a lock (lock/queue_node.h)
-    uint64_t share_class;               // whose share of a lock's time it uses (lock/share.h); see below
-    const void *observed;               // the lock whose release is to be noted (observe/observation.h), or NULL
+    struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
+    struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
+    uint32_t tid;                      // 0 in the record that threads share when memory has run out
+    uint32_t in_slices;                // how often it is under a guard or in a queue of slices (lock/slices.h)
+    struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/queue_node.h)
+    uint64_t share_class;              // whose share of a lock's time it uses (lock/share.h); see below
+    const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
