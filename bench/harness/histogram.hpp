@@ -30,6 +30,15 @@ public:
     // when empty.
     std::uint64_t quantile(double share) const noexcept;
 
+    // Calls visit(value, count) for the middle of each bucket that has any, by growing value.
+    template <class Visitor>
+    void visit_buckets(const Visitor &visit) const {
+        for (std::size_t i = 0; i < bucket_count; i++) {
+            if (buckets_[i] > 0)
+                visit(middle_of(i), buckets_[i]);
+        }
+    }
+
 private:
     static constexpr unsigned part_bits = 5;
     static constexpr std::size_t parts = std::size_t{1} << part_bits;

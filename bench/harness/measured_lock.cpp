@@ -48,6 +48,14 @@ const hf_lock_kind &find_lock(const std::string &name) {
     throw std::invalid_argument("there is no lock '" + name + "': use one of " + known);
 }
 
+bool counts_polls(const std::string &name) {
+    for (const peer &one : peers()) {
+        if (name == one.kind.name)
+            return !one.is_library;
+    }
+    return name != glibc_kind.name;
+}
+
 lock_array::lock_array(const hf_lock_kind &kind, std::size_t count)
     : stride_((kind.bytes + HF_CACHE_LINE_BYTES - 1) / HF_CACHE_LINE_BYTES * HF_CACHE_LINE_BYTES),
       memory_(static_cast<std::byte *>(std::aligned_alloc(HF_CACHE_LINE_BYTES, stride_ * count))) {

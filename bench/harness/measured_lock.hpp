@@ -15,6 +15,9 @@ namespace holdfast::bench {
 // peer's trylock may be nullptr.
 const hf_lock_kind &find_lock(const std::string &name);
 
+// Whether polls of that lock's waiters are counted (peers/poll_count.h): not those of the libraries' locks.
+bool counts_polls(const std::string &name);
+
 // Free locks of one kind, each on cache lines of its own.
 class lock_array {
 public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "harness/thread_team.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <latch>
@@ -10,6 +11,9 @@
 #include <sys/resource.h>
 #include <system_error>
 #include <time.h>
+#include <utility>
+
+#include "harness/runnable_counter.hpp"
 
 namespace holdfast::bench {
 namespace {
@@ -75,6 +79,27 @@ void sleep_until(std::uint64_t monotonic_ns) {
         continue;
 }
 
+// Often enough to see what a lock does, rarely enough to cost it nothing: below 1% of one CPU.
+std::uint64_t sample_period_ns(std::uint64_t length_ns, std::size_t threads) {
+    constexpr std::uint64_t samples_max = 50, for_each_ns = 500'000;
+    return std::max({std::uint64_t{10'000'000}, length_ns / samples_max, threads * for_each_ns});
+}
+
+// Returns at the end of the measurement.
+std::vector<cli::runnable_sample> watch(const runnable_counter &counter, std::uint64_t started_ns,
+                                        std::uint64_t length_ns) {
+    std::vector<cli::runnable_sample> samples;
+    std::uint64_t period_ns = sample_period_ns(length_ns, counter.watched());
+    for (std::uint64_t next_ns = period_ns; next_ns < length_ns && counter.watched() > 0;) {
+        sleep_until(started_ns + next_ns);
+        std::uint64_t at_ns = hf_monotonic_ns() - started_ns;
+        samples.push_back({static_cast<double>(at_ns / 1000) / 1000, counter.now()});
+        next_ns = (at_ns / period_ns + 1) * period_ns; // what was missed is not made up for
+    }
+    sleep_until(started_ns + length_ns);
+    return samples;
+}
+
 } // namespace
 
 team_result run_team(unsigned threads, double seconds, const thread_body &body) {
@@ -88,12 +113,13 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body) 
     }
 
     all->ready.wait();
+    runnable_counter counter;
     all->start.count_down();
     all->phases.wait_until_warm(seconds);
     double cpu_before_s = cpu_s();
     std::uint64_t started_ns = hf_monotonic_ns();
     all->phases.set(phase::measuring);
-    sleep_until(started_ns + static_cast<std::uint64_t>(seconds * 1e9));
+    auto samples = watch(counter, started_ns, static_cast<std::uint64_t>(seconds * 1e9));
     std::uint64_t stopped_ns = hf_monotonic_ns();
     all->phases.set(phase::stopped);
     for (pthread_t id : ids)
@@ -102,6 +128,7 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body) 
     team_result result;
     result.elapsed_s = 1e-9 * static_cast<double>(stopped_ns - started_ns);
     result.cpu_s = cpu_s() - cpu_before_s;
+    result.runnable = std::move(samples);
     for (const auto &one : all->results)
         result.threads.push_back(*one);
     delete members;

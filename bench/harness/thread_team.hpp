@@ -13,13 +13,17 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "cli/result_record.hpp"
 #include "harness/histogram.hpp"
+
+extern __thread std::uint64_t hf_polls; // peers/poll_count.h, which would count the polls of the harness, too
 
 namespace holdfast::bench {
 
 struct thread_result {
     std::uint64_t operations = 0; // that ended within the measurement
     std::uint64_t held_ticks = 0; // time inside, of those operations; 0 where it is not measured
+    std::uint64_t polls = 0;      // since the warm-up
     histogram wait_ticks;         // from request to release, the operation that the stop found under way included
 };
 
@@ -27,7 +31,8 @@ struct team_result {
     double elapsed_s = 0; // of the measurement
     double cpu_s = 0; // user and system time of the process, from the measurement's beginning to the last thread's end
     std::vector<thread_result> threads;
-    std::optional<double> share_error; // see result_record
+    std::optional<double> share_error;          // see result_record
+    std::vector<cli::runnable_sample> runnable; // likewise
 };
 
 //               every thread has done an operation                    time is over
@@ -72,6 +77,7 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body);
 template <class Worker>
 void repeat_until_stopped(team_phase &team, Worker &worker, thread_result &result) {
     bool warm = false;
+    std::uint64_t polls_before = 0;
     std::uint64_t released = hf_ticks();
     for (;;) {
         worker.prepare(released);
@@ -85,12 +91,15 @@ void repeat_until_stopped(team_phase &team, Worker &worker, thread_result &resul
             if (now == phase::stopped)
                 break;
             result.operations++;
-        } else if (!warm) {
-            team.first_operation_done();
+        } else {
+            polls_before = hf_polls;
+            if (!warm)
+                team.first_operation_done();
             warm = true;
         }
         worker.rest(released);
     }
+    result.polls = hf_polls - polls_before;
 }
 
 } // namespace holdfast::bench

@@ -17,37 +17,49 @@ namespace {
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 
+void put_waits(const histogram &wait_ticks, cli::result_record &record) {
+    if (wait_ticks.count() == 0)
+        return;
+    double tick_ns = hf_tick_ns();
+    record.wait_mean_ns = wait_ticks.mean() * tick_ns;
+    record.wait_p50_ns = static_cast<double>(wait_ticks.quantile(0.5)) * tick_ns;
+    record.wait_p99_ns = static_cast<double>(wait_ticks.quantile(0.99)) * tick_ns;
+    record.wait_p999_ns = static_cast<double>(wait_ticks.quantile(0.999)) * tick_ns;
+    record.wait_max_ns = static_cast<double>(wait_ticks.max()) * tick_ns;
+    wait_ticks.visit_buckets([&](std::uint64_t ticks, std::uint64_t count) {
+        record.wait_counts.add(static_cast<double>(ticks) * tick_ns, count);
+    });
+}
+
 cli::result_record make_record(const std::string &workload, const std::string &lock, const team_result &result) {
     cli::result_record record;
     record.workload = workload;
     record.lock = lock;
     record.threads = static_cast<unsigned>(result.threads.size());
     record.cpu_s = result.cpu_s;
+    record.measured_s = result.elapsed_s;
+    record.runnable = result.runnable;
 
     histogram wait_ticks;
     std::vector<double> operations, held;
-    double sum = 0, held_sum = 0;
+    double sum = 0, held_sum = 0, polls = 0;
     for (const auto &thread : result.threads) {
         wait_ticks.merge(thread.wait_ticks);
         operations.push_back(static_cast<double>(thread.operations));
         sum += operations.back();
         held.push_back(static_cast<double>(thread.held_ticks));
         held_sum += held.back();
+        polls += static_cast<double>(thread.polls);
     }
+    if (counts_polls(lock))
+        record.spins = polls;
     record.ops_per_s = sum / result.elapsed_s;
     record.fairness_factor = cli::fairness_factor(operations);
     record.jain_ops = cli::jain_index(operations);
     if (held_sum > 0)
         record.jain_hold = cli::jain_index(held);
     record.share_error = result.share_error;
-    if (wait_ticks.count() > 0) {
-        double tick_ns = hf_tick_ns();
-        record.wait_mean_ns = wait_ticks.mean() * tick_ns;
-        record.wait_p50_ns = static_cast<double>(wait_ticks.quantile(0.5)) * tick_ns;
-        record.wait_p99_ns = static_cast<double>(wait_ticks.quantile(0.99)) * tick_ns;
-        record.wait_p999_ns = static_cast<double>(wait_ticks.quantile(0.999)) * tick_ns;
-        record.wait_max_ns = static_cast<double>(wait_ticks.max()) * tick_ns;
-    }
+    put_waits(wait_ticks, record);
     return record;
 }
 
@@ -73,6 +85,9 @@ int workload_main(int argc, char **argv, const std::string &name,
         app.add_option("--section-us", options.section_us, "Microseconds of a critical section")
             ->check(cli::from_to(0.0, 1e6));
     }
+    if (further == further_options::time_between)
+        app.add_option("--between-us", options.between_us, "Microseconds from a release to the next request")
+            ->check(cli::from_to(0.0, cli::between_us_max));
     try {
         app.parse(argc, argv);
         options.lock = &find_lock(lock);
@@ -90,8 +105,10 @@ int workload_main(int argc, char **argv, const std::string &name,
         if (options.slice_us >= 0)
             hf_uscl_set_default_slice(static_cast<std::uint32_t>(options.slice_us));
         hf_tick_ns(); // calibrates, before there are threads that would disturb it
-        cli::json record = make_record(name, lock, run(options));
-        fmt::print("{}\n", record.dump());
+        cli::result_record record = make_record(name, lock, run(options));
+        if (options.between_us >= 0)
+            record.between_us = options.between_us;
+        fmt::print("{}\n", cli::json(record).dump());
         return 0;
     } catch (const std::exception &error) {
         fmt::print(stderr, "{}: {}\n", name, error.what());

@@ -6,13 +6,14 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "harness/busy_work.hpp"
 #include "harness/workload_main.hpp"
 
 namespace {
 
 using namespace holdfast::bench;
 
-constexpr std::uint64_t rest_ticks = 100;
+constexpr std::uint64_t usual_rest_ticks = 100; // as in the paper; --between-us sets another time
 
 struct alignas(HF_CACHE_LINE_BYTES) shared_line {
     volatile std::uint64_t count = 0; // volatile: read and written each time, though only the sum matters
@@ -27,6 +28,7 @@ struct worker {
     const hf_lock_kind &kind;
     void *lock;
     shared_state &shared;
+    std::uint64_t rest_ticks;
     std::uint64_t done = 0;
 
     void prepare(std::uint64_t) {}
@@ -46,9 +48,10 @@ struct worker {
 team_result run(const workload_options &options) {
     lock_array locks(*options.lock, 1);
     shared_state shared;
+    std::uint64_t rest_ticks = options.between_us < 0 ? usual_rest_ticks : ticks_of_us(options.between_us);
     std::atomic<std::uint64_t> operations = 0;
     auto result = run_team(options.threads, options.seconds, [&](unsigned, team_phase &phase, thread_result &own) {
-        worker one{*options.lock, locks[0], shared};
+        worker one{*options.lock, locks[0], shared, rest_ticks};
         repeat_until_stopped(phase, one, own);
         operations += one.done;
     });
@@ -61,5 +64,5 @@ team_result run(const workload_options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
-    return workload_main(argc, argv, "shared-memory", run);
+    return workload_main(argc, argv, "shared-memory", run, further_options::time_between);
 }

@@ -34,6 +34,7 @@ struct bench_options {
     double seconds = 0.5;
     unsigned rounds = 3;
     unsigned background = 0;
+    std::optional<double> between_us;
     double patience_s = 30;
     std::string json_path;
     std::string plot_path;
@@ -101,8 +102,8 @@ public:
         session monitored;
         about_ = about(monitored);
         interruption interrupted;
-        cell_runner runner({options_.workload, options_.seconds, options_.background, options_.patience_s,
-                            monitored.native_environment(), options_.arguments},
+        cell_runner runner({options_.workload, options_.seconds, options_.background, options_.between_us,
+                            options_.patience_s, monitored.native_environment(), options_.arguments},
                            interrupted);
         try {
             measure(runner, interrupted);
@@ -211,6 +212,10 @@ int bench(bench_options options) {
     bool of_threads = find_workload(options.workload)->compares == lockers::threads;
     check_locks(options.locks, of_threads ? lock_choice::with_peers : lock_choice::coroutines);
     options.threads = without_repeats(options.threads);
+    if (options.between_us && !takes_time_between(options.workload))
+        throw usage_error(fmt::format("'{}' has a time between sections of its own: leave --between-us out, or use "
+                                      "shared-memory",
+                                      options.workload));
     return bench_run(std::move(options)).run();
 }
 
@@ -242,6 +247,10 @@ void add_bench(CLI::App &app, action &chosen) {
         ->type_name("N")
         ->check(from_to(0u, threads_max))
         ->capture_default_str();
+    verb->add_option("--between-us", options->between_us,
+                     "shared-memory: microseconds from a release to the next request")
+        ->type_name("US")
+        ->check(from_to(0.0, between_us_max));
     verb->add_option("--timeout", options->patience_s, "How long a cell may take beyond its warm-up and --seconds")
         ->type_name("S")
         ->check(from_to(seconds_min, seconds_max))

@@ -69,6 +69,8 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
                                      std::to_string(one.threads),
                                      "--seconds",
                                      fmt::format("{}", settings_.seconds)};
+    if (settings_.between_us)
+        command.insert(command.end(), {"--between-us", fmt::format("{}", *settings_.between_us)});
     command.insert(command.end(), settings_.arguments.begin(), settings_.arguments.end());
     process workload(program{command, settings_.variables});
     // It warms up for as long as it measures, at most.
@@ -84,6 +86,7 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
     result.record.background = settings_.background;
     result.record.round = one.round;
     result.record.arguments = fmt::format("{}", fmt::join(settings_.arguments, " "));
+    result.record.between_us = settings_.between_us;
     judge(end, result);
     return result;
 }

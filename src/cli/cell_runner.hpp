@@ -31,6 +31,7 @@ public:
         std::string workload;
         double seconds;
         unsigned background;
+        std::optional<double> between_us;
         double patience_s; // that a cell may take beyond `seconds` until it counts as timed out
         environment variables;
         std::vector<std::string> arguments; // to the workload program besides its usual ones

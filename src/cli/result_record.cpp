@@ -11,7 +11,7 @@ constexpr std::array all_statuses = {cell_status::ok, cell_status::timeout, cell
                                      cell_status::absent};
 
 // Each measured field once, for reading and writing.
-constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 19> measured_fields = {{
+constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 21> measured_fields = {{
     {"ops_per_s", &result_record::ops_per_s},
     {"wait_mean_ns", &result_record::wait_mean_ns},
     {"wait_p50_ns", &result_record::wait_p50_ns},
@@ -31,6 +31,8 @@ constexpr std::array<std::pair<const char *, std::optional<double> result_record
     {"delay_p50_ns", &result_record::delay_p50_ns},
     {"delay_p99_ns", &result_record::delay_p99_ns},
     {"delay_max_ns", &result_record::delay_max_ns},
+    {"measured_s", &result_record::measured_s},
+    {"spins", &result_record::spins},
 }};
 
 cell_status status_named(const std::string &name) {
@@ -54,31 +56,61 @@ const char *name_of(cell_status status) {
     return "failed";
 }
 
+unsigned count_in(const json &source, const char *name, unsigned least) {
+    constexpr std::uint64_t count_max = 1'000'000;
+    const json &value = source.at(name);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > count_max)
+        throw json::other_error::create(501, std::string(name) + " is not a count", nullptr);
+    return value.get<unsigned>();
+}
+
+// A pair of numbers: there are a hundred of them in a record.
+void to_json(json &target, const runnable_sample &sample) {
+    target = json{sample.at_ms, sample.threads};
+}
+
+void from_json(const json &source, runnable_sample &sample) {
+    sample.at_ms = source.at(0).get<double>();
+    sample.threads = source.at(1).get<unsigned>();
+}
+
 void to_json(json &target, const result_record &record) {
     target = json{{"workload", record.workload},     {"lock", record.lock},   {"threads", record.threads},
                   {"background", record.background}, {"round", record.round}, {"status", name_of(record.status)}};
     if (!record.arguments.empty())
         target["arguments"] = record.arguments;
+    if (record.between_us)
+        target["between_us"] = *record.between_us;
     for (auto [name, field] : measured_fields) {
         if (record.*field)
             target[name] = *(record.*field);
     }
+    if (!record.wait_counts.empty())
+        target["wait_counts"] = record.wait_counts;
+    if (!record.runnable.empty())
+        target["runnable"] = record.runnable;
 }
 
 void from_json(const json &source, result_record &record) {
     source.at("workload").get_to(record.workload);
     source.at("lock").get_to(record.lock);
-    source.at("threads").get_to(record.threads);
-    source.at("background").get_to(record.background);
-    source.at("round").get_to(record.round);
+    record.threads = count_in(source, "threads", 1);
+    record.background = count_in(source, "background", 0);
+    record.round = count_in(source, "round", 0);
     record.arguments = source.value("arguments", "");
     record.status = status_named(source.at("status").get<std::string>());
-    for (auto [name, field] : measured_fields) {
-        if (source.contains(name))
-            record.*field = source.at(name).get<double>();
-        else
-            (record.*field).reset();
-    }
+    auto read_if_there = [&source](const char *name, std::optional<double> &value) {
+        value = source.contains(name) ? std::optional(source.at(name).get<double>()) : std::nullopt;
+    };
+    read_if_there("between_us", record.between_us);
+    for (auto [name, field] : measured_fields)
+        read_if_there(name, record.*field);
+    record.wait_counts = {};
+    if (source.contains("wait_counts"))
+        source.at("wait_counts").get_to(record.wait_counts);
+    record.runnable.clear();
+    if (source.contains("runnable"))
+        source.at("runnable").get_to(record.runnable);
 }
 
 } // namespace holdfast::cli

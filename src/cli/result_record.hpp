@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "cli/duration_counts.hpp"
 
 namespace holdfast::cli {
 
@@ -22,13 +25,20 @@ enum class cell_status {
 
 const char *name_of(cell_status status);
 
+// How many of the workload's threads were running or wanted to, at one moment of a measurement.
+struct runnable_sample {
+    double at_ms = 0; // since it began
+    unsigned threads = 0;
+};
+
 struct result_record {
     std::string workload;
     std::string lock;
     unsigned threads = 0;
-    unsigned background = 0; // busy threads of another process
-    unsigned round = 0;      // from 1; 0: the workload program was run by itself
-    std::string arguments;   // that the workload program was given besides; not written when empty
+    unsigned background = 0;          // busy threads of another process
+    unsigned round = 0;               // from 1; 0: the workload program was run by itself
+    std::string arguments;            // that the workload program was given besides; not written when empty
+    std::optional<double> between_us; // what --between-us said; absent: the workload's own time
     cell_status status = cell_status::ok;
 
     // Absent when not measured.
@@ -43,6 +53,10 @@ struct result_record {
     std::optional<double> jain_hold;
     std::optional<double> share_error;
     std::optional<double> cpu_s;
+    std::optional<double> measured_s;
+    std::optional<double> spins;
+    duration_counts wait_counts;           // empty when not measured
+    std::vector<runnable_sample> runnable; // likewise
     // Of coroutine workloads.
     std::optional<double> burden_jain; // of the sections that each worker ran
     std::optional<double> same_worker; // share of sections on the worker of the section before
@@ -53,6 +67,13 @@ struct result_record {
     std::optional<double> delay_p99_ns;
     std::optional<double> delay_max_ns;
 };
+
+// A whole number, not below `least` and not above 1,000,000. Throws nlohmann::json::exception when it is none.
+unsigned count_in(const json &source, const char *name, unsigned least);
+
+// [milliseconds, threads].
+void to_json(json &target, const runnable_sample &sample);
+void from_json(const json &source, runnable_sample &sample);
 
 void to_json(json &target, const result_record &record);
 // Throws nlohmann::json::exception when it is not a record.

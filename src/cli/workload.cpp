@@ -31,4 +31,8 @@ const std::vector<std::string> &coro_lock_names() {
     return all;
 }
 
+bool takes_time_between(const std::string &name) {
+    return name == "shared-memory";
+}
+
 } // namespace holdfast::cli

@@ -10,6 +10,7 @@ namespace holdfast::cli {
 inline constexpr unsigned threads_max = 10000;
 inline constexpr double seconds_min = 0.001;
 inline constexpr double seconds_max = 86400;
+inline constexpr double between_us_max = 1e6;
 
 // How a workload program ends when the lock that it was told to use is not to be had here; what is missing is the last
 // line that it wrote to stderr. (EX_UNAVAILABLE of sysexits.h.)
@@ -31,5 +32,8 @@ const workload *find_workload(const std::string &name);
 
 // The names of coro_lock_list.def.
 const std::vector<std::string> &coro_lock_names();
+
+// Whether it takes --between-us.
+bool takes_time_between(const std::string &name);
 
 } // namespace holdfast::cli

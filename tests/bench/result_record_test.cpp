@@ -35,6 +35,12 @@ result_record full_record() {
     record.delay_p50_ns = 20;
     record.delay_p99_ns = 50;
     record.delay_max_ns = 7e4;
+    record.between_us = 2.5;
+    record.measured_s = 0.5;
+    record.spins = 1e6;
+    record.wait_counts.add(80, 1000);
+    record.wait_counts.add(3e7, 1);
+    record.runnable = {{10.5, 3}, {20, 0}};
     return record;
 }
 
@@ -71,7 +77,12 @@ TEST(result_record, has_the_documented_fields) {
                                               "delay_p99_ns",
                                               "delay_max_ns",
                                               "bystander_turns_per_s",
-                                              "bystander_share"};
+                                              "bystander_share",
+                                              "between_us",
+                                              "spins",
+                                              "measured_s",
+                                              "wait_counts",
+                                              "runnable"};
     EXPECT_EQ(fields_of(json(full_record())), documented);
 }
 
@@ -95,6 +106,25 @@ TEST(result_record, knows_every_status) {
         result_record record = full_record();
         record.status = status;
         EXPECT_EQ(json(record).get<result_record>().status, status);
+    }
+}
+
+// As bench wrote them before files had a version.
+TEST(result_record, reads_those_of_version_1) {
+    auto record = json::parse(R"({"workload": "shared-memory", "lock": "mcs", "threads": 4, "background": 0, "round": 1,
+        "status": "ok", "ops_per_s": 13000, "wait_p999_ns": 3e6, "cpu_s": 0.5})")
+                      .get<result_record>();
+    EXPECT_EQ(record.ops_per_s, 13000);
+    EXPECT_EQ(record.measured_s, std::nullopt);
+    EXPECT_TRUE(record.wait_counts.empty());
+    EXPECT_TRUE(record.runnable.empty());
+}
+
+TEST(result_record, refuses_counts_that_are_none) {
+    for (const json &threads : {json(-1), json(0), json(1.5), json(4'000'000'000u)}) {
+        json object = full_record();
+        object["threads"] = threads;
+        EXPECT_THROW(object.get<result_record>(), json::exception) << threads;
     }
 }
 

@@ -2,10 +2,15 @@
 #include "harness/thread_team.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <gtest/gtest.h>
+#include <latch>
+#include <semaphore>
 #include <thread>
+#include <vector>
 
 #include "harness/measured_lock.hpp"
+#include "harness/runnable_counter.hpp"
 
 namespace {
 
@@ -42,6 +47,8 @@ TEST(thread_team, runs_every_lock_and_ends) {
         EXPECT_EQ(result.threads.size(), 3u);
         EXPECT_GT(count, measured) << name; // the warm-up is not in it
         EXPECT_GE(result.elapsed_s, 0.02) << name;
+        for (const auto &sample : result.runnable)
+            EXPECT_LE(sample.threads, 3u) << name;
     }
 }
 
@@ -57,6 +64,42 @@ TEST(thread_team, begins_without_a_thread_that_starves) {
         }
     });
     EXPECT_GT(result.threads[0].operations, 0u);
+}
+
+// Three threads poll and two sleep. A machine that has other work to do may let the pollers wait: they want to run all
+// the same.
+TEST(runnable_counter, tells_threads_that_want_to_run_from_those_that_sleep) {
+    std::atomic<bool> stop = false;
+    std::counting_semaphore<2> go(0);
+    std::latch begun(5);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; i++)
+        threads.emplace_back([&] {
+            begun.count_down();
+            while (!stop)
+                continue;
+        });
+    for (int i = 0; i < 2; i++)
+        threads.emplace_back([&] {
+            begun.count_down();
+            go.acquire();
+        });
+    begun.wait();
+    runnable_counter counter;
+    EXPECT_EQ(counter.watched(), 5u);
+    unsigned count = counter.now(); // those that sleep may not have come to it yet
+    for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+         count != 3 && std::chrono::steady_clock::now() < until; count = counter.now())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(count, 3u);
+    stop = true;
+    go.release(2);
+}
+
+TEST(runnable_counter, has_nobody_to_look_at_in_a_process_of_one_thread) {
+    runnable_counter counter;
+    EXPECT_EQ(counter.watched(), 0u);
+    EXPECT_EQ(counter.now(), 0u);
 }
 
 TEST(measured_lock, is_on_a_line_of_its_own) {

@@ -15,7 +15,8 @@ from conftest import assert_usage_error, running, wait_until
 QUICK = ["--seconds", "0.1", "--rounds", "1"]
 LONG = ["bench", "shared-memory", "--seconds", "60", "--rounds", "1", "--locks", "glibc", "--threads", "2"]
 ALWAYS = {"workload", "lock", "threads", "background", "round", "status"}
-MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s"}
+MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s",
+            "measured_s", "wait_counts"}
 OF_SEVERAL_THREADS = {"fairness_factor", "jain_ops"}
 
 
@@ -30,7 +31,13 @@ def test_every_lock_gets_a_record(holdfast, tmp_path, workload):
     assert [(one["threads"], one["lock"]) for one in records] == [(count, lock) for count in (1, 2) for lock in locks]
     for one in records:
         assert one["workload"] == workload and one["status"] == "ok" and one["round"] == 1
-        assert set(one) == ALWAYS | MEASURED | (OF_SEVERAL_THREADS if one["threads"] > 1 else set())
+        expected = ALWAYS | MEASURED | (OF_SEVERAL_THREADS if one["threads"] > 1 else set())
+        if one["lock"] != "glibc":
+            expected = expected | {"spins"}
+        # A machine that is busy enough gives no time to look how many threads want to run.
+        assert set(one) - {"runnable"} == expected
+        assert one["measured_s"] >= 0.1 and sum(one["wait_counts"]["counts"]) > 0
+        assert all(0 < at_ms and 0 <= count <= one["threads"] for at_ms, count in one.get("runnable", []))
         assert one["ops_per_s"] > 0
         assert 0 < one["wait_p99_ns"] <= one["wait_p999_ns"] <= one["wait_max_ns"]
         if one["threads"] > 1:
@@ -245,6 +252,8 @@ def test_quiet_where_there_is_no_terminal(holdfast):
     (["shared-memory", "--plot", "/tmp/locks.pdf"], ["locks.pdf", ".svg or .png"]),
     (["shared-memory", "--plot", "/nonexistent/locks.svg"], ["/nonexistent/locks.svg", "No such file"]),
     (["shared-memory", "--colour"], ["--colour"]),
+    (["shared-memory", "--between-us", "-1"], ["--between-us", "'-1'"]),
+    (["hash-table", "--between-us", "1"], ["'hash-table'", "leave --between-us out"]),
 ])
 def test_mistakes_are_told_before_anything_is_measured(holdfast, arguments, parts):
     assert_usage_error(holdfast("bench", *arguments, timeout=10), *parts)
@@ -267,3 +276,21 @@ def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
         assert one["status"] == "ok"
         assert ("jain_hold" in one) == (workload in ("scl-fairness", "scl-interactive"))
         assert ("share_error" in one) == (workload == "scl-proportion")
+
+
+def test_spinning_is_counted_and_sleeping_is_not(holdfast, tmp_path):
+    # With fewer CPUs than threads a spinning lock's waiters poll until they are preempted.
+    holdfast("bench", "shared-memory", "--seconds", "0.2", "--rounds", "1", "--locks", "glibc,blocking,ttas,absl",
+             "--threads", "8", "--json", tmp_path / "cells.json")
+    spins = {one["lock"]: one.get("spins") for one in json.loads((tmp_path / "cells.json").read_text())["records"]}
+    assert spins["ttas"] > 1000 and spins["blocking"] == 0
+    assert spins["glibc"] is None and spins["absl"] is None
+
+
+def test_time_between_sections(holdfast, tmp_path):
+    result = holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--between-us", "1000",
+                      "--json", tmp_path / "cells.json")
+    assert result.returncode == 0, result.stderr
+    [record] = json.loads((tmp_path / "cells.json").read_text())["records"]
+    assert record["between_us"] == 1000
+    assert 0 < record["ops_per_s"] <= 1000

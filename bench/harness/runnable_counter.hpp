@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How many of this process's threads run or want to at this moment. Their states are read, one by one: the kernel's own
+// count (/proc/loadavg) is one read, but of the whole machine, and has threads in it that went to sleep some time ago
+// (Linux 6.12 and later leave them in the queue for a while).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace holdfast::bench {
+
+class runnable_counter {
+public:
+    // Of all threads that there are now but the caller; none when there are more than `threads_max`.
+    runnable_counter();
+    ~runnable_counter();
+    runnable_counter(const runnable_counter &) = delete;
+    runnable_counter &operator=(const runnable_counter &) = delete;
+
+    static constexpr std::size_t threads_max = 256; // a descriptor each
+
+    // Threads that are looked at.
+    std::size_t watched() const noexcept { return states_.size(); }
+    // Takes some 5 us for each of them.
+    unsigned now() const noexcept;
+
+private:
+    std::vector<int> states_; // descriptors of /proc/self/task/<tid>/stat
+};
+
+} // namespace holdfast::bench
