@@ -5,11 +5,14 @@
 #include <fmt/core.h>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "cli/background_load.hpp"
 #include "cli/cell_runner.hpp"
 #include "cli/cell_summary.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/file_digest.hpp"
+#include "cli/install.hpp"
 #include "cli/interruption.hpp"
 #include "cli/machine.hpp"
 #include "cli/measured_locks.hpp"
@@ -18,7 +21,7 @@
 #include "cli/plot.hpp"
 #include "cli/progress.hpp"
 #include "cli/quantity.hpp"
-#include "cli/results_file.hpp"
+#include "cli/record_file.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
@@ -37,6 +40,7 @@ struct bench_options {
     std::optional<double> between_us;
     double patience_s = 30;
     std::string json_path;
+    std::string resume_path;
     std::string plot_path;
     std::vector<std::string> arguments; // to the workload program
     bool names_locks = false, names_threads = false;
@@ -56,6 +60,22 @@ void check_workload(const std::string &name) {
         known += (known.empty() ? "" : ", ") + std::string(one.name);
     throw usage_error(name.empty() ? "which workload? Use one of " + known
                                    : fmt::format("there is no workload '{}': use one of {}", name, known));
+}
+
+// All that decides what is measured, in the order in which a difference is told.
+json options_for_file(const bench_options &options) {
+    json noted = {{"workload", options.workload},
+                  {"locks", options.locks},
+                  {"threads", options.threads},
+                  {"seconds", options.seconds},
+                  {"rounds", options.rounds},
+                  {"background", options.background},
+                  {"between_us", nullptr},
+                  {"arguments", options.arguments},
+                  {"build", digest_of(workload_program(options.workload))}};
+    if (options.between_us)
+        noted["between_us"] = *options.between_us;
+    return noted;
 }
 
 plot make_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
@@ -89,8 +109,10 @@ plot make_plot(const bench_options &options, const std::vector<result_record> &r
 class bench_run {
 public:
     explicit bench_run(bench_options options) : options_(std::move(options)) {
-        if (!options_.json_path.empty())
-            json_file_.emplace(options_.json_path);
+        if (!options_.resume_path.empty())
+            json_file_.emplace(record_file::resuming(options_.resume_path));
+        else if (!options_.json_path.empty())
+            json_file_.emplace(record_file::at(options_.json_path));
         if (!options_.plot_path.empty()) {
             picture_format_of(options_.plot_path);
             plot_file_.emplace(options_.plot_path);
@@ -101,6 +123,9 @@ public:
     int run() {
         session monitored;
         about_ = about(monitored);
+        about_["options"] = options_for_file(options_);
+        if (json_file_)
+            go_on();
         interruption interrupted;
         cell_runner runner({options_.workload, options_.seconds, options_.background, options_.between_us,
                             options_.patience_s, monitored.native_environment(), options_.arguments},
@@ -126,18 +151,35 @@ public:
 private:
     std::size_t cell_count() const { return options_.locks.size() * options_.threads.size() * options_.rounds; }
 
+    // Takes over what the file has.
+    void go_on() {
+        json_file_->describe(about_);
+        try {
+            for (const auto &record : json_file_->records_before())
+                records_.push_back(record.get<result_record>());
+        } catch (const json::exception &) {
+            json_file_->refuse_records();
+        }
+        for (const auto &one : records_)
+            measured_.insert({one.lock, one.threads, one.round});
+        if (!records_.empty())
+            fmt::print(stderr, "holdfast: going on with '{}': {} of {} cells are there\n", json_file_->name(),
+                       records_.size(), cell_count());
+    }
+
     // The locks take turns within a round, so that what changes on the machine meanwhile changes for all; each round
     // begins with another lock, so that none always follows the same one.
     void measure(const cell_runner &runner, const interruption &interrupted) {
-        progress bar(cell_count());
+        progress bar(cell_count() - std::min(cell_count(), records_.size()));
         for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
             for (unsigned threads : options_.threads) {
                 for (const auto &lock : rotated(options_.locks, round - 1)) {
+                    if (measured_.contains({lock, threads, round}))
+                        continue;
                     if (interrupted.requested() || !measure_cell(runner, {lock, threads, round}, bar))
                         break;
                 }
             }
-            save();
         }
     }
 
@@ -148,6 +190,8 @@ private:
         if (!result)
             return false;
         records_.push_back(result->record);
+        if (json_file_)
+            json_file_->add(result->record);
         if (result->record.status == cell_status::absent) {
             if (absent_.insert(one.lock).second) {
                 bar.clear();
@@ -161,11 +205,6 @@ private:
         return true;
     }
 
-    void save() const {
-        if (json_file_ && !records_.empty())
-            json_file_->write(results_text(about_, records_));
-    }
-
     void show_tables() const {
         if (records_.empty())
             return;
@@ -177,8 +216,10 @@ private:
     void show_files() const {
         if (records_.empty())
             return;
-        if (json_file_)
+        if (json_file_) {
+            json_file_->finish();
             fmt::print("Records: {}\n", json_file_->name());
+        }
         if (plot_file_) {
             plot_file_->write(draw(make_plot(options_, records_, about_), picture_format_of(options_.plot_path)));
             fmt::print("Picture: {}\n", plot_file_->name());
@@ -186,11 +227,12 @@ private:
     }
 
     bench_options options_;
-    std::optional<output_file> json_file_;
+    std::optional<record_file> json_file_;
     std::optional<output_file> plot_file_;
     json about_;
     std::vector<result_record> records_;
-    std::set<std::string> absent_; // of which it has been said
+    std::set<std::string> absent_;                                   // of which it has been said
+    std::set<std::tuple<std::string, unsigned, unsigned>> measured_; // before this run: lock, threads, round
 };
 
 // What a user did not say, the workload does.
@@ -255,7 +297,12 @@ void add_bench(CLI::App &app, action &chosen) {
         ->type_name("S")
         ->check(from_to(seconds_min, seconds_max))
         ->capture_default_str();
-    verb->add_option("--json", options->json_path, "Write all records there, after every round")->type_name("FILE");
+    CLI::Option *json_option =
+        verb->add_option("--json", options->json_path, "Write all records there, after every cell")->type_name("FILE");
+    verb->add_option("--resume", options->resume_path,
+                     "As --json, but go on with what is there: cells that it has are not measured again")
+        ->type_name("FILE")
+        ->excludes(json_option);
     verb->add_option("--plot", options->plot_path, "Draw throughput over threads: a .svg or .png file (needs gnuplot)")
         ->type_name("FILE");
     verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"

@@ -6,21 +6,23 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "cli/background_load.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/file_digest.hpp"
+#include "cli/install.hpp"
 #include "cli/interruption.hpp"
 #include "cli/invoker.hpp"
 #include "cli/machine.hpp"
 #include "cli/measured_locks.hpp"
 #include "cli/metric.hpp"
 #include "cli/number_range.hpp"
-#include "cli/output_file.hpp"
 #include "cli/process.hpp"
 #include "cli/program_run.hpp"
 #include "cli/progress.hpp"
 #include "cli/quantity.hpp"
-#include "cli/results_file.hpp"
+#include "cli/record_file.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
@@ -41,6 +43,7 @@ struct compare_options {
     bool lower_is_better = false;
     double timeout_s = 300;
     std::string json_path;
+    std::string resume_path;
     bool verbose = false;
     bool as_root = false;
 };
@@ -88,8 +91,10 @@ public:
         check_locks(options_.locks, lock_choice::interposed);
         if (!options_.metric_pattern.empty())
             metric_.emplace(options_.metric_pattern);
-        if (!options_.json_path.empty())
-            json_file_.emplace(options_.json_path);
+        if (!options_.resume_path.empty())
+            json_file_.emplace(record_file::resuming(options_.resume_path));
+        else if (!options_.json_path.empty())
+            json_file_.emplace(record_file::at(options_.json_path));
         if (!options_.as_root)
             user_ = invoker_before_sudo();
         by_.by_metric = metric_.has_value();
@@ -99,6 +104,8 @@ public:
     int run() {
         session monitored;
         describe(monitored);
+        if (json_file_)
+            go_on();
         interruption interrupted;
         try {
             measure(monitored, interrupted);
@@ -107,8 +114,10 @@ public:
             throw;
         }
         report();
-        if (json_file_ && !runs_.empty())
+        if (json_file_ && !runs_.empty()) {
+            json_file_->finish();
             fmt::print("Records: {}\n", json_file_->name());
+        }
         if (interrupted.requested()) {
             fmt::print(stderr, "holdfast: interrupted after {} of {} runs\n", runs_.size(), run_count());
             return 128 + interrupted.signal();
@@ -130,22 +139,42 @@ private:
         if (options_.background)
             about_["background"] = options_.background;
         about_["better"] = by_.higher_is_better ? "higher" : "lower";
+        about_["options"] = {{"program", options_.program},       {"locks", options_.locks},
+                             {"threads", options_.threads},       {"rounds", options_.rounds},
+                             {"background", options_.background}, {"metric", about_["metric"]},
+                             {"better", about_["better"]},        {"build", digest_of(preload_library())}};
+    }
+
+    // Takes over what the file has.
+    void go_on() {
+        json_file_->describe(about_);
+        try {
+            for (const auto &record : json_file_->records_before())
+                runs_.push_back(record.get<program_run>());
+        } catch (const json::exception &) {
+            json_file_->refuse_records();
+        }
+        for (const auto &one : runs_)
+            measured_.insert({one.lock, one.threads, one.round});
+        if (!runs_.empty())
+            fmt::print(stderr, "holdfast: going on with '{}': {} of {} runs are there\n", json_file_->name(),
+                       runs_.size(), run_count());
     }
 
     void measure(const session &monitored, const interruption &interrupted) {
-        progress bar(run_count());
+        progress bar(run_count() - std::min(run_count(), runs_.size()));
         for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
             for (unsigned threads : options_.threads) {
                 for (const auto &lock : rotated(options_.locks, round - 1)) {
                     program_run one{.lock = lock, .threads = threads, .round = round};
+                    if (measured_.contains({lock, threads, round}))
+                        continue;
                     bar.begin(label_of(one));
                     if (interrupted.requested() || !measure_run(monitored, one, interrupted, bar))
                         break;
                     bar.end();
                 }
             }
-            if (json_file_ && !runs_.empty())
-                json_file_->write(results_text(about_, runs_));
         }
     }
 
@@ -170,6 +199,8 @@ private:
                 one.status = run_status::no_metric;
         }
         runs_.push_back(one);
+        if (json_file_)
+            json_file_->add(one);
         show(one, end, bar);
         return true;
     }
@@ -216,11 +247,12 @@ private:
 
     compare_options options_;
     std::optional<metric> metric_;
-    std::optional<output_file> json_file_;
+    std::optional<record_file> json_file_;
     std::optional<invoker> user_;
     yardstick by_{};
     json about_;
     std::vector<program_run> runs_;
+    std::set<std::tuple<std::string, unsigned, unsigned>> measured_; // before this run: lock, threads, round
     std::set<std::string> shown_;
 };
 
@@ -254,7 +286,12 @@ void add_compare(CLI::App &app, action &chosen) {
         ->type_name("S")
         ->check(from_to(seconds_min, seconds_max))
         ->capture_default_str();
-    verb->add_option("--json", options->json_path, "Write all runs there, after every round")->type_name("FILE");
+    CLI::Option *json_option =
+        verb->add_option("--json", options->json_path, "Write all runs there, after each one")->type_name("FILE");
+    verb->add_option("--resume", options->resume_path,
+                     "As --json, but go on with what is there: runs that it has are not done again")
+        ->type_name("FILE")
+        ->excludes(json_option);
     verb->add_flag("--verbose", options->verbose, "Show the output of every run, on standard error");
     verb->add_flag("--as-root", options->as_root,
                    "Under sudo: run the program as root, not as the user who called sudo");

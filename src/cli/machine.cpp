@@ -13,7 +13,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli/quantity.hpp"
 #include "holdfast/holdfast.h"
 
 namespace holdfast::cli {
@@ -76,10 +75,6 @@ std::string command_line() {
     for (std::string argument; std::getline(file, argument, '\0');)
         all += (all.empty() ? "" : " ") + shell_quoted(argument);
     return all;
-}
-
-std::string machine_in(const json &about) {
-    return about.at("machine").get<std::string>() + ", " + format_number_of(about.at("cpus").get<unsigned>(), "CPU");
 }
 
 json about(const session &session) {

@@ -17,7 +17,5 @@ std::string command_line();
 
 // The object "about" of a results file (docs/benchmarks.md).
 json about(const session &session);
-// "Intel(R) Xeon(R) Processor, 2 CPUs", as that object has it.
-std::string machine_in(const json &about);
 
 } // namespace holdfast::cli

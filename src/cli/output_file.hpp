@@ -15,6 +15,8 @@ public:
     // Replaces what is there. Throws failure.
     void write(const std::string &content) const;
     const std::string &name() const { return name_; }
+    // False for a device or a pipe, which gets all that is ever written.
+    bool is_replaced() const { return !in_place_; }
 
 private:
     std::string name_;            // as the user gave it

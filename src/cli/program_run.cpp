@@ -38,6 +38,15 @@ std::string status_of(const runs_of_lock &runs) {
     return ok == 0 ? trouble : fmt::format("{}, {}/{} ok", trouble, ok, runs.size());
 }
 
+run_status status_named(const std::string &name) {
+    for (run_status status :
+         {run_status::ok, run_status::no_metric, run_status::failed, run_status::crash, run_status::timeout}) {
+        if (name == name_of(status))
+            return status;
+    }
+    throw json::other_error::create(501, "unknown status " + name, nullptr);
+}
+
 std::optional<double> ratio_to_glibc(const runs_of_lock &runs, const runs_of_lock &glibc_runs, const yardstick &by) {
     std::vector<double> ratios;
     for (const program_run *one : runs) {
@@ -113,6 +122,16 @@ void to_json(json &target, const program_run &run) {
         target["metric"] = *run.metric;
     target["wall_s"] = run.wall_s;
     target["cpu_s"] = run.cpu_s;
+}
+
+void from_json(const json &source, program_run &run) {
+    source.at("lock").get_to(run.lock);
+    run.threads = source.contains("threads") ? count_in(source, "threads", 0) : 0;
+    run.round = count_in(source, "round", 0);
+    run.status = status_named(source.at("status").get<std::string>());
+    run.metric = source.contains("metric") ? std::optional(source.at("metric").get<double>()) : std::nullopt;
+    source.at("wall_s").get_to(run.wall_s);
+    source.at("cpu_s").get_to(run.cpu_s);
 }
 
 std::optional<double> yardstick::value(const program_run &run) const {

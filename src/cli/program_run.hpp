@@ -31,6 +31,8 @@ struct program_run {
 };
 
 void to_json(json &target, const program_run &run);
+// Throws nlohmann::json::exception when it is not a run.
+void from_json(const json &source, program_run &run);
 
 // What is compared, and which direction is better.
 struct yardstick {

@@ -59,7 +59,10 @@ def test_about_tells_where_the_figures_come_from(holdfast, tmp_path):
     path = tmp_path / "cells.json"
     holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--json", path)
     about = json.loads(path.read_text())["about"]
-    assert set(about) == {"machine", "cpus", "kernel", "holdfast", "glibc", "compiler", "command", "date", "monitor"}
+    assert set(about) == {"machine", "cpus", "kernel", "holdfast", "glibc", "compiler", "command", "date", "monitor",
+                          "options"}
+    assert set(about["options"]) == {"workload", "locks", "threads", "seconds", "rounds", "background", "between_us",
+                                     "arguments", "build"}
     assert about["cpus"] == len(os.sched_getaffinity(0))
     assert about["command"].endswith(
         f"bench shared-memory {' '.join(QUICK)} --locks glibc --threads 1 --json {path}")
@@ -254,6 +257,8 @@ def test_quiet_where_there_is_no_terminal(holdfast):
     (["shared-memory", "--colour"], ["--colour"]),
     (["shared-memory", "--between-us", "-1"], ["--between-us", "'-1'"]),
     (["hash-table", "--between-us", "1"], ["'hash-table'", "leave --between-us out"]),
+    (["shared-memory", "--json", "/tmp/a.json", "--resume", "/tmp/b.json"], ["--resume"]),
+    (["shared-memory", "--resume", "/nonexistent/cells.json"], ["/nonexistent/cells.json", "No such file"]),
 ])
 def test_mistakes_are_told_before_anything_is_measured(holdfast, arguments, parts):
     assert_usage_error(holdfast("bench", *arguments, timeout=10), *parts)
@@ -278,6 +283,13 @@ def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
         assert ("share_error" in one) == (workload == "scl-proportion")
 
 
+SHORT = ["bench", "shared-memory", "--seconds", "0.02", "--locks", "glibc,blocking", "--threads", "1,2"]
+
+
+def places(path):
+    return [(one["round"], one["threads"], one["lock"]) for one in json.loads(path.read_text())["records"]]
+
+
 def test_spinning_is_counted_and_sleeping_is_not(holdfast, tmp_path):
     # With fewer CPUs than threads a spinning lock's waiters poll until they are preempted.
     holdfast("bench", "shared-memory", "--seconds", "0.2", "--rounds", "1", "--locks", "glibc,blocking,ttas,absl",
@@ -294,3 +306,96 @@ def test_time_between_sections(holdfast, tmp_path):
     [record] = json.loads((tmp_path / "cells.json").read_text())["records"]
     assert record["between_us"] == 1000
     assert 0 < record["ops_per_s"] <= 1000
+
+
+def test_resume_begins_where_there_is_no_file(holdfast, tmp_path):
+    assert holdfast(*SHORT, "--rounds", "1", "--resume", tmp_path / "cells.json").returncode == 0
+    assert len(places(tmp_path / "cells.json")) == 4
+
+
+def test_resume_measures_only_what_is_missing(holdfast, tmp_path):
+    path = tmp_path / "cells.json"
+    assert holdfast(*SHORT, "--rounds", "2", "--json", path).returncode == 0
+    whole = json.loads(path.read_text())
+    kept = whole["records"][:3]
+    path.write_text(json.dumps({**whole, "records": kept}))
+    result = holdfast(*SHORT, "--rounds", "2", "--resume", path)
+    assert result.returncode == 0, result.stderr
+    assert f"going on with '{path}': 3 of 8 cells are there" in result.stderr
+    after = json.loads(path.read_text())
+    assert after["records"][:3] == kept
+    assert places(path) == [(one["round"], one["threads"], one["lock"]) for one in whole["records"]]
+    assert after["about"]["command"] == whole["about"]["command"] and len(after["about"]["resumed"]) == 1
+    assert "Operations per second, median of 2 rounds" in result.stdout
+
+    # And when all is there, nothing: not even the same cells anew.
+    before = after["records"]
+    assert holdfast(*SHORT, "--rounds", "2", "--resume", path).returncode == 0
+    assert json.loads(path.read_text())["records"] == before
+
+
+def test_resume_adds_rounds(holdfast, tmp_path):
+    path = tmp_path / "cells.json"
+    holdfast(*SHORT, "--rounds", "1", "--json", path)
+    assert holdfast(*SHORT, "--rounds", "2", "--resume", path).returncode == 0
+    assert [one[0] for one in places(path)] == [1] * 4 + [2] * 4
+
+
+def test_a_killed_run_loses_the_running_cell_alone(start_holdfast, holdfast, tmp_path):
+    path = tmp_path / "cells.json"
+    arguments = ["bench", "shared-memory", "--seconds", "0.05", "--rounds", "2", "--locks", "glibc,blocking",
+                 "--threads", "1,2", "--resume", path]
+    process = start_holdfast(*arguments)
+    wait_until(path.exists, seconds=30)
+    process.kill()
+    process.wait()
+    kept = json.loads(path.read_text())["records"]
+    assert 1 <= len(kept) <= 8
+    result = holdfast(*arguments)
+    assert result.returncode == 0, result.stderr
+    records = json.loads(path.read_text())["records"]
+    assert records[:len(kept)] == kept and len(records) == 8 == len(set(places(path)))
+
+
+@pytest.mark.parametrize("change, parts", [
+    (lambda about: about.update(machine="Abacus"), ["its machine is Abacus, here it is "]),
+    (lambda about: about.update(kernel="Linux 2.6.32"), ["its kernel is Linux 2.6.32"]),
+    (lambda about: about.update(holdfast="0.0.1"), ["its holdfast is 0.0.1"]),
+    (lambda about: about["options"].update(seconds=9), ["its seconds is 9, here it is 0.02"]),
+    (lambda about: about["options"].update(workload="hash-table"), ["its workload is hash-table"]),
+    (lambda about: about["options"].update(locks=["mcs"]), ["its locks is"]),
+    (lambda about: about["options"].update(rounds=5), ["its rounds is 5, here it is 1"]),
+    (lambda about: about["options"].update(build="0"), ["its build is 0"]),
+    (lambda about: about.pop("options"), ["does not say with which options"]),
+])
+def test_resume_refuses_what_was_measured_otherwise(holdfast, tmp_path, change, parts):
+    path = tmp_path / "cells.json"
+    holdfast(*SHORT, "--rounds", "1", "--json", path)
+    content = json.loads(path.read_text())
+    change(content["about"])
+    path.write_text(json.dumps(content))
+    before = path.read_text()
+    assert_usage_error(holdfast(*SHORT, "--rounds", "1", "--resume", path), f"can't go on with '{path}'", *parts)
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("content, part", [
+    ("not JSON", "is not JSON"),
+    ('{"version": 2, "about": {}, "rec', "is cut off"),
+    ('{"version": 99, "about": {}, "records": []}', "version 99"),
+    ("[]", "is not a results file"),
+])
+def test_resume_refuses_what_is_no_results_file(holdfast, tmp_path, content, part):
+    path = tmp_path / "cells.json"
+    path.write_text(content)
+    assert_usage_error(holdfast(*SHORT, "--resume", path, timeout=10), str(path), part)
+    assert path.read_text() == content
+
+
+def test_resume_refuses_records_of_another_kind(holdfast, tmp_path):
+    path = tmp_path / "cells.json"
+    holdfast(*SHORT, "--rounds", "1", "--json", path)
+    content = json.loads(path.read_text())
+    content["records"][0] = {"lock": "glibc", "round": 1, "status": "ok", "wall_s": 1, "cpu_s": 1}
+    path.write_text(json.dumps(content))
+    assert_usage_error(holdfast(*SHORT, "--rounds", "1", "--resume", path), "not of the kind")

@@ -232,3 +232,36 @@ def test_leveldb_leaves_nothing_when_interrupted(start_holdfast, tmp_path):
     assert process.wait(timeout=15) == 130
     assert list(tmp_path.iterdir()) == []
     assert running("leveldb") == []
+
+
+def test_resume_runs_only_what_is_missing(holdfast, tmp_path):
+    path = tmp_path / "runs.json"
+    # Each run leaves a line.
+    command = ["compare", "--rounds", "2", "--locks", "glibc,blocking", "--metric", "n: ([0-9]+)", "--resume", path,
+               "--", "sh", "-c", f"echo run >>{tmp_path}/log; echo n: 1"]
+    assert holdfast(*command).returncode == 0
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps({**whole, "records": whole["records"][:3]}))
+    result = holdfast(*command)
+    assert result.returncode == 0, result.stderr
+    assert "3 of 4 runs are there" in result.stderr
+    assert len((tmp_path / "log").read_text().splitlines()) == 5
+    assert [(one["round"], one["lock"]) for one in json.loads(path.read_text())["records"]] == [
+        (1, "glibc"), (1, "blocking"), (2, "blocking"), (2, "glibc")]
+
+
+def test_resume_refuses_another_program(holdfast, tmp_path):
+    path = tmp_path / "runs.json"
+    holdfast("compare", "--rounds", "1", "--locks", "glibc", "--json", path, "--", "true")
+    assert_usage_error(holdfast("compare", "--rounds", "1", "--locks", "glibc", "--resume", path, "--", "echo"),
+                       f"can't go on with '{path}': its program is")
+
+
+def test_resume_refuses_another_build(holdfast, tmp_path):
+    path = tmp_path / "runs.json"
+    command = ["compare", "--rounds", "1", "--locks", "glibc", "--resume", path, "--", "true"]
+    holdfast(*command)
+    content = json.loads(path.read_text())
+    content["about"]["options"]["build"] = "0"
+    path.write_text(json.dumps(content))
+    assert_usage_error(holdfast(*command), f"can't go on with '{path}': its build is 0")
