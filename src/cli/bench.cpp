@@ -85,14 +85,14 @@ plot make_plot(const bench_options &options, const std::vector<result_record> &r
                                      about.at("kernel").get<std::string>(), format_number_of(options.rounds, "round"),
                                      options.seconds, background_phrase(options.background)),
                          "$ " + about.at("command").get<std::string>()};
-    picture.x_label = "threads";
-    picture.y_label = "operations per second";
+    picture.x = {"threads", scale::binary, [](double count) { return fmt::format("{}", count); }};
+    picture.y = {"operations per second", scale::logarithmic, format_round_count};
     picture.marked_x = about.at("cpus").get<unsigned>();
     picture.mark_label = format_number_of(about.at("cpus").get<unsigned>(), "CPU");
     std::vector<unsigned> threads = options.threads;
     std::sort(threads.begin(), threads.end());
     for (const auto &lock : options.locks) {
-        plot_line line{lock, {}};
+        plot_line line{lock, {}, {}};
         for (unsigned count : threads) {
             cell_summary one = summarize(records, lock, count);
             if (one.ops_per_s && *one.ops_per_s > 0)
@@ -116,7 +116,7 @@ public:
         if (!options_.plot_path.empty()) {
             picture_format_of(options_.plot_path);
             plot_file_.emplace(options_.plot_path);
-            check_gnuplot();
+            check_gnuplot(" or leave --plot out");
         }
     }
 

@@ -43,6 +43,7 @@ int main(int argc, char **argv) {
     add_doctor(app, chosen);
     add_monitor(app, chosen);
     add_top(app, chosen);
+    add_report(app, chosen);
 
     try {
         app.parse(argc, argv);

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <limits>
-#include <set>
 
 #include "cli/exit_status.hpp"
 #include "cli/process.hpp"
-#include "cli/quantity.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -26,25 +22,16 @@ constexpr std::size_t subtitle_length_max = 125;
 struct style {
     const char *colour;
     int shape;
+    const char *dash; // of a line without points
 };
-constexpr std::array<style, 8> styles = {{{"#000000", 5},
-                                          {"#D55E00", 7},
-                                          {"#0072B2", 9},
-                                          {"#009E73", 13},
-                                          {"#CC79A7", 11},
-                                          {"#E69F00", 4},
-                                          {"#56B4E9", 6},
-                                          {"#7F7F7F", 8}}};
-
-struct range {
-    double from = std::numeric_limits<double>::infinity();
-    double to = 0;
-    void include(double value) {
-        from = std::min(from, value);
-        to = std::max(to, value);
-    }
-    bool empty() const { return to <= 0; }
-};
+constexpr std::array<style, plot_styles> styles = {{{"#000000", 5, "1"},
+                                                    {"#D55E00", 7, "1"},
+                                                    {"#0072B2", 9, "1"},
+                                                    {"#009E73", 13, "1"},
+                                                    {"#CC79A7", 11, "'-'"},
+                                                    {"#E69F00", 4, "'-'"},
+                                                    {"#56B4E9", 6, "'-'"},
+                                                    {"#7F7F7F", 8, "'.'"}}};
 
 // What means something to gnuplot within double quotes is written as an octal number.
 std::string quoted_for_gnuplot(const std::string &text) {
@@ -58,114 +45,94 @@ std::string quoted_for_gnuplot(const std::string &text) {
     return quoted + "\"";
 }
 
-// All that can be shown on a logarithmic scale: a whisker may go down to 0.
-range y_range(const plot &what) {
-    range all;
-    for (const auto &line : what.lines) {
-        for (const auto &point : line.points) {
-            for (double value : {point.low, point.y, point.high}) {
-                if (point.measured && value > 0)
-                    all.include(value);
+struct extents {
+    axis_extent x;
+    axis_extent y;
+
+    explicit extents(const plot &what) : x(what.x), y(what.y) {
+        for (const auto &line : what.lines) {
+            for (const auto &point : line.points) {
+                x.include(point.x);
+                if (!point.measured)
+                    continue;
+                for (double value : {point.low, point.y, point.high})
+                    y.include(value);
             }
         }
     }
-    if (all.empty())
-        return {1, 10};
-    return {all.from / 1.6, all.to * 1.6};
-}
+};
 
-range x_range(const plot &what) {
-    range all;
-    for (const auto &line : what.lines) {
-        for (const auto &point : line.points)
-            all.include(point.x);
-    }
-    return all.empty() ? range{1, 2} : all;
-}
-
-// How far it is from one end of the axis to the other, in powers of two; not 0.
-double x_span(const plot &what) {
-    range all = x_range(what);
-    return std::max(1.0, std::log2(all.to / all.from));
-}
-
-// Decades; where these would be too few, 2 and 5 times them as well.
-std::string y_ticks(const range &shown) {
-    bool wide = shown.to / shown.from > 2000;
+// Their labels are formats to gnuplot.
+std::string tick_list(const axis_extent &shown) {
     std::vector<std::string> ticks;
-    for (int power = static_cast<int>(std::floor(std::log10(shown.from))); power <= std::log10(shown.to); power++) {
-        for (int digit : {1, 2, 5}) {
-            double value = digit * std::pow(10, power);
-            if ((digit == 1 || !wide) && value >= shown.from && value <= shown.to)
-                ticks.push_back(fmt::format("{} {}", quoted_for_gnuplot(format_round_count(value)), value));
-        }
+    for (const auto &one : shown.ticks()) {
+        std::string label;
+        for (char c : one.label)
+            label += c == '%' ? std::string("%%") : std::string(1, c);
+        ticks.push_back(fmt::format("{} {}", quoted_for_gnuplot(label), one.place));
     }
     return fmt::format("{}", fmt::join(ticks, ", "));
 }
 
-// At the values that were measured, as long as their labels do not touch.
-std::string x_ticks(const plot &what) {
-    std::set<double> values;
-    for (const auto &line : what.lines) {
-        for (const auto &point : line.points)
-            values.insert(point.x);
-    }
-    double span = x_span(what);
-    std::vector<std::string> ticks;
-    double last = -1;
-    for (double value : values) {
-        bool labelled = last < 0 || std::log2(value / last) > span * 0.03;
-        ticks.push_back(fmt::format("'{}' {}", labelled ? fmt::format("{}", value) : "", value));
-        if (labelled)
-            last = value;
-    }
-    return fmt::format("{}", fmt::join(ticks, ", "));
+// How far to move a line's points to the side, so that whiskers at the same place can be told apart.
+double sideways(const plot &what, const extents &shown, std::size_t line) {
+    if (!what.dots)
+        return 0;
+    return shown.x.span() * 0.005 * (static_cast<double>(line) - static_cast<double>(what.lines.size() - 1) / 2);
 }
 
-// How far to move a line's points to the side, as a factor, so that whiskers at the same place can be told apart.
-double sideways(const plot &what, std::size_t line) {
-    double places = static_cast<double>(line) - static_cast<double>(what.lines.size() - 1) / 2;
-    return std::exp2(x_span(what) * 0.005 * places);
-}
-
-std::string data_blocks(const plot &what, const range &shown) {
-    double bottom = shown.from * std::pow(shown.to / shown.from, 0.02);
+std::string data_blocks(const plot &what, const extents &shown) {
+    double bottom = shown.y.from() + shown.y.span() * 0.02;
     std::string script;
     for (std::size_t i = 0; i < what.lines.size(); i++) {
         std::string values, missing;
-        double aside = sideways(what, i);
+        double aside = sideways(what, shown, i);
         for (const auto &point : what.lines[i].points) {
-            if (point.measured) {
+            auto x = place_on(what.x.by, point.x), y = place_on(what.y.by, point.y);
+            if (!x)
+                continue;
+            if (point.measured && y) {
+                // A whisker may go down to where the axis has no place.
+                double low = std::max(place_on(what.y.by, point.low).value_or(shown.y.from()), shown.y.from());
                 values +=
-                    fmt::format("{} {} {} {}\n", point.x * aside, point.y, std::max(point.low, shown.from), point.high);
+                    fmt::format("{} {} {} {}\n", *x + aside, *y, low, place_on(what.y.by, point.high).value_or(*y));
             } else {
-                values += fmt::format("{} NaN NaN NaN\n", point.x * aside); // interrupts the line
-                missing += fmt::format("{} {}\n", point.x * aside, bottom);
+                values += fmt::format("{} NaN NaN NaN\n", *x + aside); // interrupts the line
+                missing += fmt::format("{} {}\n", *x + aside, bottom);
             }
         }
-        script += fmt::format("$line{} << END\n{}END\n", i, values);
+        script += fmt::format("$line{} << END\n{}END\n", i, values.empty() ? "0 NaN NaN NaN\n" : values);
         script += fmt::format("$missing{} << END\n{}END\n", i, missing.empty() ? "0 NaN\n" : missing);
     }
     return script;
+}
+
+const style &style_of(const plot &what, std::size_t line) {
+    return styles[what.lines[line].style.value_or(line) % styles.size()];
 }
 
 std::string plot_command(const plot &what) {
     std::vector<std::string> parts;
     bool some_missing = false;
     for (std::size_t i = 0; i < what.lines.size(); i++) {
-        const style &look = styles[i % styles.size()];
-        parts.push_back(
-            fmt::format("$line{} using 1:2:3:4 with yerrorbars lc rgb '{}' lw 1 pt -1 notitle", i, look.colour));
-        parts.push_back(fmt::format("$line{} using 1:2 with linespoints lc rgb '{}' lw 2 pt {} ps 1.1 title {}", i,
-                                    look.colour, look.shape, quoted_for_gnuplot(what.lines[i].name)));
+        const style &look = style_of(what, i);
+        if (what.dots)
+            parts.push_back(
+                fmt::format("$line{} using 1:2:3:4 with yerrorbars lc rgb '{}' lw 1 pt -1 notitle", i, look.colour));
+        parts.push_back(fmt::format(
+            "$line{} using 1:2 with {} lc rgb '{}' lw 2 {} title {}", i, what.dots ? "linespoints" : "lines",
+            look.colour, what.dots ? fmt::format("pt {} ps 1.1", look.shape) : fmt::format("dt {}", look.dash),
+            quoted_for_gnuplot(what.lines[i].name)));
         for (const auto &point : what.lines[i].points)
             some_missing |= !point.measured;
     }
     for (std::size_t i = 0; some_missing && i < what.lines.size(); i++)
         parts.push_back(fmt::format("$missing{} using 1:2 with points lc rgb '{}' lw 2 pt 2 ps 1.4 notitle", i,
-                                    styles[i % styles.size()].colour));
+                                    style_of(what, i).colour));
     if (some_missing)
         parts.push_back("NaN with points lc rgb '#404040' lw 2 pt 2 ps 1.4 title '0, timeout, crash'");
+    if (parts.empty())
+        parts.emplace_back("NaN notitle");
     return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
 }
 
@@ -201,11 +168,11 @@ std::string mark(const plot &what) {
     return fmt::format(
         "set arrow 1 from first {0}, graph 0 to first {0}, graph 1 nohead dt 2 lw 1.5 lc rgb '#909090' back\n"
         "set label 20 {1} at first {0}, graph 0.03 offset 0.7, 0 font ',10' tc rgb '#606060' noenhanced\n",
-        what.marked_x, quoted_for_gnuplot(what.mark_label));
+        place_on(what.x.by, what.marked_x).value_or(0), quoted_for_gnuplot(what.mark_label));
 }
 
 std::string script_of(const plot &what, picture_format format) {
-    range shown = y_range(what);
+    extents shown(what);
     std::string script =
         format == picture_format::svg
             ? fmt::format(
@@ -215,16 +182,14 @@ std::string script_of(const plot &what, picture_format format) {
                           height);
     script += "set encoding utf8\n"
               "set border 3 lc rgb '#404040'\n"
-              "set logscale x 2\nset logscale y 10\n"
               "set key outside right center Left reverse samplen 2.5 spacing 1.4 noenhanced\n"
               "set errorbars small\n"
               "set grid ytics xtics lc rgb '#e0e0e0' lt 1 lw 1\n";
-    double margin = std::exp2(x_span(what) * 0.05);
-    script += fmt::format("set xrange [{}:{}]\n", x_range(what).from / margin, x_range(what).to * margin);
-    script += fmt::format("set yrange [{}:{}]\n", shown.from, shown.to);
-    script += fmt::format("set ytics nomirror ({})\nset xtics nomirror ({})\n", y_ticks(shown), x_ticks(what));
-    script += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted_for_gnuplot(what.x_label),
-                          quoted_for_gnuplot(what.y_label));
+    script += fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n", shown.x.from(), shown.x.to(), shown.y.from(),
+                          shown.y.to());
+    script += fmt::format("set ytics nomirror ({})\nset xtics nomirror ({})\n", tick_list(shown.y), tick_list(shown.x));
+    script += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted_for_gnuplot(what.x.label),
+                          quoted_for_gnuplot(what.y.label));
     return script + headings(what) + mark(what) + data_blocks(what, shown) + plot_command(what);
 }
 
@@ -240,13 +205,12 @@ picture_format picture_format_of(const std::string &path) {
         fmt::format("can't tell the picture's format from '{}': use a name that ends in .svg or .png", path));
 }
 
-void check_gnuplot() {
+void check_gnuplot(const std::string &otherwise) {
     try {
         process(program{{"gnuplot", "--version"}}).wait(gnuplot_patience, nullptr);
     } catch (const failure &) {
         throw usage_error(
-            "there is no gnuplot to draw the picture with: install it (Debian: apt-get install gnuplot-nox) "
-            "or leave --plot out");
+            "there is no gnuplot to draw pictures with: install it (Debian: apt-get install gnuplot-nox)" + otherwise);
     }
 }
 

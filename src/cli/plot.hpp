@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A picture of throughput over threads, drawn by gnuplot.
+// A picture of lines, drawn by gnuplot.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "cli/plot_scale.hpp"
 
 namespace holdfast::cli {
 
@@ -18,25 +21,31 @@ struct plot_point {
 struct plot_line {
     std::string name;
     std::vector<plot_point> points; // by growing x
+    std::optional<std::size_t>
+        style; // so that a lock looks the same in all pictures; its place among the lines without
 };
 
 struct plot {
     std::string title;
     std::vector<std::string> subtitles;
-    std::string x_label;
-    std::string y_label;
+    axis x;
+    axis y;
     double marked_x = 0; // a vertical line there; 0: none
     std::string mark_label;
     std::vector<plot_line> lines;
+    bool dots = true; // at each point, with whiskers
 };
+
+// Lines beyond these look like one of them.
+inline constexpr std::size_t plot_styles = 8;
 
 enum class picture_format { svg, png };
 
 // By the file name's extension. Throws usage_error when it is neither.
 picture_format picture_format_of(const std::string &path);
 
-// Throws usage_error when there is no gnuplot to draw with.
-void check_gnuplot();
+// Throws usage_error when there is no gnuplot to draw with; it ends with `otherwise`: what else the user can do.
+void check_gnuplot(const std::string &otherwise);
 
 // The picture file's content. Throws failure.
 std::string draw(const plot &what, picture_format format);

@@ -61,6 +61,11 @@ std::string format_duration_ns(double value) {
     return scaled(value, duration_units);
 }
 
+std::string format_round_duration_ns(double value) {
+    std::size_t unit = scale(value, duration_units);
+    return fmt::format("{:.6g}{}", value, duration_units[unit]);
+}
+
 std::string format_ratio(double value) {
     if (value >= 0.0995)
         return three_digits(value) + "x";

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/report/program_figures.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/core.h>
+
+#include "cli/background_load.hpp"
+#include "cli/quantity.hpp"
+#include "cli/report/workload_figures.hpp"
+
+namespace holdfast::cli::report {
+namespace {
+
+std::string whole(double count) {
+    return count > 0 ? fmt::format("{}", count) : "as told";
+}
+
+std::string times(double value) {
+    return fmt::format("{:.4g}x", value);
+}
+
+bool has_ratios(const program_measurement &of) {
+    return std::any_of(of.threads().begin(), of.threads().end(),
+                       [&of](unsigned count) { return of.ratio_to_glibc("glibc", count).median.has_value(); });
+}
+
+// Ratios where glibc was measured too; what the program printed otherwise.
+cell_figure shown(const program_measurement &of, const std::string &lock, unsigned threads) {
+    return has_ratios(of) ? of.ratio_to_glibc(lock, threads) : of.value(lock, threads);
+}
+
+std::string what_is_compared(const program_measurement &of) {
+    return of.by().by_metric ? "what the program printed (" + of.about().at("metric").get<std::string>() + ")"
+                             : "the time that it took";
+}
+
+plot picture_of(const program_measurement &of, const drawn_locks &drawn, const std::string &title) {
+    plot picture;
+    picture.title = title;
+    picture.subtitles = subtitles_of(of.about(), "medians, minimum to maximum" + background_phrase(of.background()));
+    picture.x = {"threads", scale::binary, whole};
+    picture.y = {has_ratios(of) ? "speed as a ratio to glibc's" : "what is compared", scale::linear,
+                 has_ratios(of) ? times : format_measured};
+    picture.marked_x = of.cpus();
+    picture.mark_label = format_number_of(of.cpus(), "CPU");
+    for (const auto &lock : drawn.among(of.locks())) {
+        plot_line line{lock, {}, drawn.style_of(lock)};
+        for (unsigned count : of.threads()) {
+            cell_figure one = shown(of, lock, count);
+            if (one.median)
+                line.points.push_back({double(count), *one.median, one.low, one.high});
+            else if (one.rounds > 0 && one.rounds_ok == 0)
+                line.points.push_back({double(count), 0, 0, 0, false});
+        }
+        picture.lines.push_back(line);
+    }
+    return picture;
+}
+
+} // namespace
+
+section program_section(const program_measurement &of, const drawn_locks &drawn, const std::string &name) {
+    figure speed{.name = name,
+                 .title = of.name() + background_phrase(of.background()),
+                 .sentence = has_ratios(of)
+                                 ? fmt::format("{}, as a ratio to glibc's mutex in the same round: above 1 is "
+                                               "better.",
+                                               what_is_compared(of))
+                                 : what_is_compared(of) + ".",
+                 .picture = {},
+                 .table = {}};
+    speed.sentence.front() = static_cast<char>(std::toupper(speed.sentence.front()));
+    speed.table.header.emplace_back("threads");
+    for (unsigned count : of.threads())
+        speed.table.header.push_back(whole(count));
+    for (const auto &lock : of.locks()) {
+        std::vector<table_cell> row{{lock}};
+        for (unsigned count : of.threads())
+            row.push_back({shown(of, lock, count).text(has_ratios(of) ? format_ratio : format_measured)});
+        speed.table.rows.push_back(row);
+    }
+    if (of.threads().size() > 1) // else there is nothing to draw a line through
+        speed.picture = picture_of(of, drawn, speed.title);
+    section made{.name = name, .title = of.name(), .sentence = "", .figures = {}};
+    made.sentence = fmt::format("{}: {}, {}.", of.about().at("date").get<std::string>().substr(0, 10),
+                                machine_in(of.about()), of.about().at("kernel").get<std::string>());
+    made.figures.push_back(std::move(speed));
+    return made;
+}
+
+} // namespace holdfast::cli::report
