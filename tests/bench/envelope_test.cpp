@@ -28,7 +28,7 @@ protected:
 
     workload_measurement measured() const {
         results file;
-        file.about = {{"machine", "abacus"}, {"cpus", 2},     {"kernel", "Linux 6.18"}, {"holdfast", "0.1"},
+        file.about = {{"machine", "abacus"}, {"cpus", 2u},    {"kernel", "Linux 6.18"}, {"holdfast", "0.1"},
                       {"glibc", "2.36"},     {"date", "now"}, {"monitor", "present"},   {"command", "holdfast"}};
         for (const auto &one : records)
             file.records.emplace_back(one);
