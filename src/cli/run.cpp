@@ -75,7 +75,9 @@ void add_run(CLI::App &app, action &chosen) {
         ->capture_default_str();
     verb->add_option("--conf", options->wanted.conf,
                      "What to do with which objects: mutex, cond, rwlock, spin and barrier may be 'flexguard' or\n"
-                     "'glibc', a mutex any lock; counts more than --lock")
+                     "'glibc', a mutex any lock, some with parameters: 'mutex:u-scl(slice=2ms)'; mutex@NAME is\n"
+                     "the one of that name, or those that the function or library of that name initialises;\n"
+                     "counts more than --lock")
         ->type_name("KIND:LOCK,...")
         ->envname(HF_CONF_VARIABLE);
     verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");
@@ -92,6 +94,7 @@ void add_run(CLI::App &app, action &chosen) {
         "  holdfast run -- ./server --threads 64\n"
         "  holdfast run --stats --lock blocking -- ./server\n"
         "  holdfast run --conf rwlock:glibc,barrier:glibc -- ./server\n"
+        "  holdfast run --conf 'mutex@store_mutex:u-scl(slice=500us)' -- ./store\n"
         "  sudo holdfast run -- ./server       (the monitor needs root; the server runs as you)");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

@@ -11,9 +11,10 @@
 #include "park/nap.h"
 #include "park/word_lock.h"
 #include "preload/glibc.h"
+#include "preload/lock_rules.h"
 #include "preload/policy.h"
 
-struct hf_lock_choice hf_lock_choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
+struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGUARD
 
 // Polls of a word that is about to be free: its owner opened the gate just before.
 enum { HF_POLLS_BEHIND_GATE = 128 };
@@ -22,7 +23,7 @@ enum { HF_POLLS_BEHIND_GATE = 128 };
 enum { HF_NAP_BETWEEN_TRIES_NS = 50 * 1000 };
 
 static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
-    const struct hf_lock_kind *gate = hf_lock_choice.gate;
+    const struct hf_lock_kind *gate = hf_choice_of(mutex)->gate;
     if (!deadline) {
         gate->lock(mutex->gate);
         return true;
@@ -38,7 +39,8 @@ static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *d
 }
 
 static int take_word(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
-    for (int polls = 0; hf_lock_choice.discipline == HF_DISCIPLINE_GATED && polls < HF_POLLS_BEHIND_GATE; polls++) {
+    bool gated = hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED; // not in a child
+    for (int polls = 0; gated && polls < HF_POLLS_BEHIND_GATE; polls++) {
         if (hf_load_relaxed(&mutex->word) == HF_WORD_FREE && hf_word_trylock(&mutex->word, HF_WORD_HELD))
             return 0;
         hf_pause();
@@ -50,7 +52,8 @@ static int take_word(struct hf_mutex *mutex, const struct hf_deadline *deadline)
 
 static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline,
                          struct hf_wait *wait, bool *waited) {
-    if (!hf_lock_choice.gate->trylock(mutex->gate)) {
+    const struct hf_lock_kind *gate = hf_choice_of(mutex)->gate;
+    if (!gate->trylock(mutex->gate)) {
         *waited = true;
         *wait = hf_wait_begin(self);
         hf_count(self, contended);
@@ -59,7 +62,7 @@ static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, 
     }
     int error = take_word(mutex, deadline);
     if (error)
-        hf_lock_choice.gate->unlock(mutex->gate);
+        gate->unlock(mutex->gate);
     else
         mutex->owner_has_gate = true;
     return error;
@@ -86,15 +89,15 @@ static void count_free(struct hf_mutex *mutex, struct hf_thread_record *self) {
 
 static struct hf_uscl_parts uscl_in(struct hf_mutex *mutex) {
     return (struct hf_uscl_parts){
-        .word = &mutex->word, .slices = &mutex->slices, .options = &hf_lock_choice.uscl_options};
+        .word = &mutex->word, .slices = &mutex->slices, .options = &hf_choice_of(mutex)->uscl_options};
 }
 
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
         return hf_uscl_acquire(uscl_in(mutex), self, deadline);
     struct hf_wait wait = {0};
     bool waited = false;
-    int error = hf_lock_choice.discipline == HF_DISCIPLINE_GATED
+    int error = hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED
                     ? acquire_gated(mutex, self, deadline, &wait, &waited)
                     : acquire_blocking(mutex, self, deadline, &wait, &waited);
     if (waited && !error)
@@ -107,14 +110,15 @@ int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, con
 }
 
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
         return hf_uscl_try_acquire(uscl_in(mutex), self);
-    bool gated = hf_lock_choice.discipline == HF_DISCIPLINE_GATED;
-    if (gated && !hf_lock_choice.gate->trylock(mutex->gate))
+    const struct hf_lock_kind *gate = hf_choice_of(mutex)->gate;
+    bool gated = hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED;
+    if (gated && !gate->trylock(mutex->gate))
         return false;
     bool acquired = hf_word_trylock(&mutex->word, HF_WORD_HELD);
     if (gated && !acquired)
-        hf_lock_choice.gate->unlock(mutex->gate);
+        gate->unlock(mutex->gate);
     if (gated && acquired)
         mutex->owner_has_gate = true;
     if (acquired)
@@ -126,24 +130,24 @@ static void open_gate(struct hf_mutex *mutex) {
     if (!mutex->owner_has_gate)
         return;
     mutex->owner_has_gate = false;
-    if (hf_lock_choice.discipline == HF_DISCIPLINE_GATED)
-        hf_lock_choice.gate->unlock(mutex->gate);
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED)
+        hf_choice_of(mutex)->gate->unlock(mutex->gate);
 }
 
 void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
         hf_uscl_stand_aside(uscl_in(mutex), self);
     else
         open_gate(mutex);
 }
 
 void hf_chosen_forget(struct hf_mutex *mutex) {
-    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL)
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
         hf_uscl_give_back(uscl_in(mutex), hf_self());
 }
 
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    if (hf_lock_choice.discipline == HF_DISCIPLINE_USCL) {
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL) {
         hf_uscl_release(uscl_in(mutex), self);
         return;
     }
@@ -157,26 +161,45 @@ void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
 // A gate's queue, copied into a forked child, names threads that are not there: nobody would open it. The word names
 // nobody.
 static void do_without_gates_in_child(void) {
-    if (hf_lock_choice.discipline == HF_DISCIPLINE_GATED && !hf_thread_was_always_alone())
-        hf_lock_choice.discipline = HF_DISCIPLINE_BLOCKING;
+    for (int i = 0; i <= HF_RULES_MAX && !hf_thread_was_always_alone(); i++) {
+        if (hf_lock_choices[i].discipline == HF_DISCIPLINE_GATED)
+            hf_lock_choices[i].discipline = HF_DISCIPLINE_BLOCKING;
+    }
+}
+
+static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
+    struct hf_lock_choice choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
+    const struct hf_lock_kind *kind = hf_lock_kind_find(value->lock);
+    if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0) {
+        choice.discipline = HF_DISCIPLINE_GLIBCS;
+    } else if (strcmp(value->lock, "flexguard") == 0) {
+        choice.owes_turns = true;
+        choice.latency = value->parameters.latency;
+    } else if (strcmp(value->lock, "blocking") == 0) {
+        choice.discipline = HF_DISCIPLINE_BLOCKING;
+    } else if (strcmp(value->lock, "uscl") == 0) {
+        choice.discipline = HF_DISCIPLINE_USCL;
+        choice.uscl_options =
+            value->parameters.slice_us_plus_1 | (value->parameters.work_conserving ? HF_USCL_WORK_CONSERVING : 0u);
+    } else if (kind->bytes <= HF_GATE_BYTES) {
+        choice.gate = kind;
+        choice.discipline = HF_DISCIPLINE_GATED;
+    }
+    return choice;
 }
 
 __attribute__((constructor)) static void choose(void) {
+    struct hf_policy_text policy;
     // Now, since looking symbols up later could wait for a dlopen whose constructors wait for us.
     hf_glibc();
-    const char *name = hf_policy_mutex_lock();
-    const struct hf_lock_kind *kind = hf_lock_kind_find(name);
-    if (strcmp(name, HF_PASSED_TO_GLIBC) == 0) {
-        hf_lock_choice.discipline = HF_DISCIPLINE_GLIBCS;
-    } else if (strcmp(name, "flexguard") == 0) {
-        hf_lock_choice.owes_turns = true;
-    } else if (strcmp(name, "blocking") == 0) {
-        hf_lock_choice.discipline = HF_DISCIPLINE_BLOCKING;
-    } else if (strcmp(name, "uscl") == 0) {
-        hf_lock_choice.discipline = HF_DISCIPLINE_USCL;
-    } else if (kind->bytes <= HF_GATE_BYTES) {
-        hf_lock_choice.gate = kind;
-        hf_lock_choice.discipline = HF_DISCIPLINE_GATED;
-        pthread_atfork(NULL, NULL, do_without_gates_in_child);
+    hf_policy_read(&policy);
+    hf_lock_choices[0] = choice_for(&policy.value[HF_OBJECT_MUTEX]);
+    bool gated = hf_lock_choices[0].gate != NULL;
+    for (unsigned i = 0; i < policy.rules; i++) {
+        hf_lock_choices[i + 1] = choice_for(&policy.rule[i].value);
+        gated |= hf_lock_choices[i + 1].gate != NULL;
     }
+    if (gated)
+        pthread_atfork(NULL, NULL, do_without_gates_in_child);
+    hf_lock_rules_find(&policy);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which lock the program's mutexes are. Whatever the choice, the word inside the mutex decides who owns it; the choice
-// is how threads come to it:
+// Which lock the program's mutexes are, all of them or those that a rule names. Whatever the choice, the word inside
+// the mutex decides who owns it; the choice is how threads come to it:
 //
 //     FLEXGUARD   the word and a queue of spinning waiters (lock/flexguard_lock.h)
 //     BLOCKING    the word alone
@@ -18,6 +18,7 @@
 #include "lock/lock_table.h"
 #include "park/futex.h"
 #include "preload/mutex_layout.h"
+#include "preload/policy_text.h"
 
 // Above the bits of a mutex's kind, so that one look at both tells the usual cases (mutex.c).
 enum hf_discipline {
@@ -28,22 +29,36 @@ enum hf_discipline {
     HF_DISCIPLINE_GLIBCS = 4 << 16,
 };
 
-// Chosen by the constructor as the policy says; FlexGuard before.
 struct hf_lock_choice {
     enum hf_discipline discipline;
     bool owes_turns; // FlexGuard for good: from then on a mutex keeps turns for its release
+    bool latency;    // FlexGuard whose head takes the word whenever it is free (bias=latency)
     uint32_t uscl_options;
     const struct hf_lock_kind *gate;
 };
-extern struct hf_lock_choice hf_lock_choice __attribute__((visibility("hidden")));
+
+// Of mutexes without a rule, and of those with rule 1, 2, ... Chosen by the constructor as the policy says; FlexGuard
+// before.
+extern struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX] __attribute__((visibility("hidden")));
+
+static inline const struct hf_lock_choice *hf_choice_of(const struct hf_mutex *mutex) {
+    return &hf_lock_choices[hf_mutex_rule(mutex)];
+}
+
+// What FlexGuard's head is shown of a mutex's releases. With the bias to latency none: then it takes a free word at
+// once, and does not leave it to an owner that comes back for it (flexguard_pace.h).
+static inline const hf_release_count *hf_releases_shown(const struct hf_mutex *mutex) {
+    static const hf_release_count none;
+    return hf_choice_of(mutex)->latency ? &none : &mutex->releases;
+}
 
 static inline bool hf_mutex_is_chosen(const struct hf_mutex *mutex) {
-    return hf_lock_choice.discipline != HF_DISCIPLINE_GLIBCS && hf_mutex_is_ours(mutex);
+    return hf_mutex_is_ours(mutex) && hf_choice_of(mutex)->discipline != HF_DISCIPLINE_GLIBCS;
 }
 
 // Under any other discipline a gate may have its bytes where turns are kept, or have left some there before a fork.
 static inline bool hf_mutex_can_owe_turns(const struct hf_mutex *mutex) {
-    return hf_lock_choice.owes_turns && hf_mutex_is_ours(mutex);
+    return hf_choice_of(mutex)->owes_turns && hf_mutex_is_ours(mutex);
 }
 
 // Called by the owner of a mutex of ours.

@@ -42,13 +42,13 @@ static inline int become_first_owner_of_typed(struct hf_mutex *mutex, struct hf_
 }
 
 static inline int acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
-        return hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, &mutex->releases, self, deadline);
+    if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
+        return hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline);
     return hf_chosen_acquire(mutex, self, deadline);
 }
 
 static inline bool try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
+    if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
         return hf_flexguard_try_acquire(&mutex->word, self);
     return hf_chosen_try_acquire(mutex, self);
 }
@@ -79,7 +79,7 @@ static __attribute__((noinline, cold)) int note_release(const uint32_t *word, st
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
-    if (HF_LIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_FLEXGUARD))
+    if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
         hf_flexguard_release(&mutex->word, &mutex->releases, self);
     else
         hf_chosen_release(mutex, self);
@@ -87,10 +87,10 @@ static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self
         hf_turns_give_all(turns);
 }
 
-// Kind and discipline: 0 is a normal mutex under FlexGuard. That one and the recursive one have paths of their own, as
-// long as nobody waits. They call nothing but as their last act, hence need no frame.
+// Kind, rule and discipline: 0 is a normal mutex under FlexGuard. That one and the recursive one have paths of their
+// own, as long as nobody waits. They call nothing but as their last act, hence need no frame.
 static inline uint32_t look(const struct hf_mutex *mutex) {
-    return (uint32_t)mutex->kind | (uint32_t)hf_lock_choice.discipline;
+    return (uint32_t)mutex->kind | (uint32_t)hf_lock_choices[0].discipline;
 }
 
 // Any type and discipline, with or without a deadline.
@@ -118,7 +118,7 @@ static __attribute__((noinline)) int lock_any(pthread_mutex_t *posix) {
 }
 
 static __attribute__((noinline)) int wait_for_normal(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, &mutex->releases, self, NULL);
+    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, NULL);
     become_owner(mutex, hf_tid(self));
     return 0;
 }
@@ -214,7 +214,7 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
 
 int hf_mutex_unlock_to_wait(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY(hf_lock_choice.discipline == HF_DISCIPLINE_USCL) && hf_mutex_is_ours(mutex)) {
+    if (HF_UNLIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL) && hf_mutex_is_ours(mutex)) {
         struct hf_thread_record *self = hf_self();
         if (hf_mutex_is_owned_by(mutex, self))
             hf_chosen_stand_aside(mutex, self);

@@ -6,7 +6,7 @@
 //      4..7    __count              depth of a recursive mutex, as glibc
 //      8..11   __owner              the owner's tid, as glibc
 //     12..15   __nusers             1 while locked, as glibc (pthread_mutex_destroy looks at it)
-//     16..19   __kind               type and attributes, as glibc
+//     16..19   __kind               type and attributes, as glibc; above them the number of a rule (lock_rules.h)
 //     20..21   __spins              releases (flexguard_pace.h); glibc only guesses from it how long to spin
 //     22..23   __elision            owner_has_gate (lock_choice.h)
 //     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c); or u-SCL's slices in the
@@ -71,6 +71,9 @@ enum hf_mutex_type {
 enum {
     HF_KIND_TYPE_BITS = 3,
     HF_KIND_ELISION_BITS = 0x300, // glibc's memory of whether to elide; means nothing to the lock
+    // glibc masks the type's bits out wherever it looks at the kind (PTHREAD_MUTEX_TYPE), and has none up here.
+    HF_KIND_RULE_SHIFT = 20,
+    HF_KIND_RULE_BITS = 0xf << HF_KIND_RULE_SHIFT,
 };
 
 static inline struct hf_mutex *hf_mutex_in(pthread_mutex_t *mutex) {
@@ -80,7 +83,12 @@ static inline struct hf_mutex *hf_mutex_in(pthread_mutex_t *mutex) {
 // Robust, priority-inheriting, priority-protected and process-shared mutexes are glibc's: their bits are all the
 // others.
 static inline bool hf_mutex_is_ours(const struct hf_mutex *mutex) {
-    return (mutex->kind & ~(HF_KIND_TYPE_BITS | HF_KIND_ELISION_BITS)) == 0;
+    return (mutex->kind & ~(HF_KIND_TYPE_BITS | HF_KIND_ELISION_BITS | HF_KIND_RULE_BITS)) == 0;
+}
+
+// 0: none.
+static inline unsigned hf_mutex_rule(const struct hf_mutex *mutex) {
+    return ((unsigned)mutex->kind & HF_KIND_RULE_BITS) >> HF_KIND_RULE_SHIFT;
 }
 
 // `self` must be the caller's.

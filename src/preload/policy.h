@@ -31,7 +31,7 @@ static inline bool hf_policy_is_ours(enum hf_object object) {
     return HF_LIKELY(policy == HF_POLICY_OURS) || (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object));
 }
 
-// The lock that mutexes are to be, or "glibc".
-const char *hf_policy_mutex_lock(void);
+// What the environment says, with the defaults where it says nothing.
+void hf_policy_read(struct hf_policy_text *policy);
 
 #endif

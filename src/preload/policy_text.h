@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What Holdfast does to which kind of object, as users write it: "mutex:flexguard,rwlock:glibc". Read by the interposer
-// (HOLDFAST_CONF) and by the command (--conf).
+// What Holdfast does to which kind of object, as users write it: "mutex:u-scl(slice=2ms),rwlock:glibc". Read by the
+// interposer (HOLDFAST_CONF) and by the command (--conf).
 #ifndef HF_PRELOAD_POLICY_TEXT_H
 #define HF_PRELOAD_POLICY_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "preload/lock_parameters.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,13 +28,29 @@ enum hf_object {
 #define HF_CONF_VARIABLE "HOLDFAST_CONF"
 #define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
 
-// For each kind of object a lock's name or "glibc"; NULL where nothing was said. The strings live for ever.
-struct hf_policy_text {
-    const char *value[HF_OBJECTS];
+// What is said of a kind of object, or of some mutexes.
+struct hf_policy_value {
+    const char *lock; // a lock's name or "glibc", which live for ever; NULL: nothing was said
+    struct hf_lock_parameters parameters;
 };
 
-// Adds what `text` says: pairs of kind:value, separated by commas; the last one of a kind counts. A mutex may be any
-// lock of lock_list.def, "default" or "glibc"; the others are "flexguard", "default" or "glibc".
+enum { HF_RULES_MAX = 15, HF_PLACE_BYTES = 128 };
+
+// What is said of the mutexes at one place: a symbol or library (preload/lock_rules.h).
+struct hf_policy_rule {
+    char place[HF_PLACE_BYTES];
+    struct hf_policy_value value;
+};
+
+struct hf_policy_text {
+    struct hf_policy_value value[HF_OBJECTS];
+    struct hf_policy_rule rule[HF_RULES_MAX];
+    unsigned rules;
+};
+
+// Adds what `text` says: pairs of kind:lock or mutex@place:lock, separated by commas, each lock with parameters in
+// parentheses behind it or not; the last one of a kind or place counts. A mutex may be any lock of lock_list.def,
+// "default" or "glibc"; the others are "flexguard", "default" or "glibc".
 // Returns true; or false, with *policy as it was and a sentence in `complaint` that says what is wrong and what is
 // known.
 bool hf_policy_text_read(const char *text, struct hf_policy_text *policy, char *complaint, size_t complaint_bytes);

@@ -233,6 +233,8 @@ def test_unknown_lock(holdfast):
     ("spin", ["spin"]),
     ("spin:", ["spin"]),
     (":glibc", ["''"]),
+    ("mutex:u-scl(slice=2)", ["slice", "'2'", "2ms"]),
+    ("rwlock@store:glibc", ["rwlock", "mutex@PLACE"]),
 ])
 def test_conf_that_makes_no_sense(holdfast, conf, words):
     assert_usage_error(holdfast("run", "--conf", conf, "--", "true"), *words)
