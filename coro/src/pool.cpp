@@ -29,6 +29,8 @@
 #include <thread>
 
 #include "holdfast/coro/timer_queue.hpp"
+#include "idle_counts.hpp"
+#include "node_map.hpp"
 #include "ready_queue.hpp"
 #include "root_list.hpp"
 
@@ -41,11 +43,17 @@ constexpr std::size_t batch_max = 16; // taken at a time from the common queue o
 constexpr unsigned common_first_every = 16;
 constexpr unsigned searches_max = 60; // before a worker sleeps, where spinning pays
 
-unsigned cpus_usable() {
+// Empty when the kernel does not say, or has more CPUs than the set has room for.
+cpu_set_t cpus_usable() {
     cpu_set_t usable;
-    if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
-        return static_cast<unsigned>(CPU_COUNT(&usable));
-    unsigned online = std::thread::hardware_concurrency();
+    if (sched_getaffinity(0, sizeof(usable), &usable) != 0)
+        CPU_ZERO(&usable);
+    return usable;
+}
+
+unsigned count_of(const cpu_set_t &usable) {
+    int count = CPU_COUNT(&usable);
+    unsigned online = count > 0 ? static_cast<unsigned>(count) : std::thread::hardware_concurrency();
     return online > 0 ? online : 1;
 }
 
@@ -66,41 +74,27 @@ struct alignas(64) worker {
     std::atomic<std::uint32_t> sleep = awake;
     unsigned number = 0;
     unsigned taken = 0;
+    std::vector<std::size_t> victims; // in the order in which it steals from them
     counter resumed, stolen, slept;
     std::thread thread;
-};
-
-// How many search and how many sleep, in one word. Advice: what is safe does not rest on it being exact.
-class idle_counts {
-public:
-    void begin_search() noexcept { word_.fetch_add(searcher, std::memory_order_seq_cst); }
-    // True when nobody else searches.
-    bool end_search() noexcept {
-        return (word_.fetch_sub(searcher, std::memory_order_seq_cst) & searchers_mask) == searcher;
-    }
-    void search_to_sleep() noexcept { word_.fetch_add(sleeper - searcher, std::memory_order_seq_cst); }
-    void sleep_to_search() noexcept { word_.fetch_sub(sleeper - searcher, std::memory_order_seq_cst); }
-
-    bool nobody_searches_and_some_sleep() const noexcept {
-        std::uint32_t now = word_.load(std::memory_order_seq_cst);
-        return now >= sleeper && (now & searchers_mask) == 0;
-    }
-    unsigned searchers() const noexcept { return word_.load(std::memory_order_relaxed) & searchers_mask; }
-
-private:
-    static constexpr std::uint32_t searcher = 1, sleeper = 1u << 16, searchers_mask = sleeper - 1;
-    std::atomic<std::uint32_t> word_ = 0;
 };
 
 } // namespace
 
 class pool::state {
 public:
-    state(pool &owner, pool_options options)
-        : owner_(owner), cpus_(cpus_usable()), chain_max_(options.chain_max > 0 ? options.chain_max : 1) {
+    state(pool &owner, pool_options options) : state(owner, options, cpus_usable()) {}
+
+    state(pool &owner, pool_options options, const cpu_set_t &usable)
+        : owner_(owner), cpus_(count_of(usable)), chain_max_(options.chain_max > 0 ? options.chain_max : 1),
+          nodes_(node_map::read(usable)) {
         unsigned count = options.workers > 0 ? options.workers : cpus_;
-        for (unsigned i = 0; i < count; i++)
-            workers_.emplace_back().number = i;
+        homes_ = nodes_.homes(count);
+        for (unsigned i = 0; i < count; i++) {
+            worker &one = workers_.emplace_back();
+            one.number = i;
+            one.victims = nodes_.victims(i, count, homes_);
+        }
     }
 
     void start() {
@@ -176,7 +170,20 @@ private:
         }
     }
 
+    // On a machine with several memory nodes a worker stays on its own, or the order of its victims would mean nothing.
+    // If the kernel refuses, that costs speed alone.
+    void stay_at_home(const worker &me) const noexcept {
+        if (homes_.empty())
+            return;
+        cpu_set_t home;
+        CPU_ZERO(&home);
+        for (unsigned cpu : nodes_.nodes()[homes_[me.number]].cpus)
+            CPU_SET(cpu, &home);
+        static_cast<void>(sched_setaffinity(0, sizeof(home), &home));
+    }
+
     void work(worker &me) noexcept {
+        stay_at_home(me);
         run_context context;
         context.home = &owner_;
         context.worker = me.number;
@@ -248,8 +255,8 @@ private:
     // Half of what another worker has.
     std::coroutine_handle<> steal(worker &me) noexcept {
         std::coroutine_handle<> batch[batch_max];
-        for (std::size_t i = 1; i < workers_.size(); i++) {
-            worker &victim = workers_[(me.number + i) % workers_.size()];
+        for (std::size_t number : me.victims) {
+            worker &victim = workers_[number];
             std::size_t half = (victim.ready.size() + 1) / 2;
             std::size_t count = victim.ready.take(batch, half > batch_max ? batch_max : half);
             if (count == 0)
@@ -306,9 +313,11 @@ private:
     pool &owner_;
     unsigned cpus_;
     unsigned chain_max_;
-    std::deque<worker> workers_; // not moved
-    ready_queue urgent_;         // owners of locks: whoever comes by first takes them
-    ready_queue common_;         // from outside, and unlockers that gave their thread away
+    node_map nodes_;
+    std::vector<std::size_t> homes_; // of each worker; empty: the kernel places them
+    std::deque<worker> workers_;     // not moved
+    ready_queue urgent_;             // owners of locks: whoever comes by first takes them
+    ready_queue common_;             // from outside, and unlockers that gave their thread away
     idle_counts idle_;
     std::atomic<bool> stopping_ = false;
     root_list roots_;

@@ -351,6 +351,27 @@ TYPED_TEST(CoroCondition, APoolEndsWhileTasksWait) {
     }
 }
 
+// C3: the mutex has another owner while they are destroyed, who still has it afterwards.
+TYPED_TEST(CoroCondition, WhoWaitsDoesNotHaveTheMutex) {
+    decltype(mutex_of(std::declval<TypeParam>())) guard;
+    TypeParam changed;
+    std::atomic<int> waiting = 0;
+    pool workers(2u);
+    auto wait = [&]() -> task<> {
+        auto held = co_await guard.scoped_lock();
+        waiting++;
+        static_cast<void>(co_await changed.wait(held));
+    };
+    for (int i = 0; i < 4; i++)
+        spawn(workers, wait());
+    while (waiting < 4 || !guard.try_lock())
+        std::this_thread::yield(); // the last one is still on its way into its wait
+    workers.shutdown();
+    EXPECT_FALSE(guard.try_lock());
+    guard.unlock_unsuspended();
+    EXPECT_TRUE(guard.try_lock());
+}
+
 TEST(CoroChannel, EachValueIsReceivedOnce) {
     for (std::size_t capacity : {0u, 1u, 16u}) {
         pool workers(4u);

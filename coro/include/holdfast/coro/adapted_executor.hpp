@@ -50,6 +50,7 @@ public:
                       on.schedule(handle);
               },
               options) {}
+    ~adapted_executor() override { shutdown(); }
 };
 
 } // namespace holdfast::coro

@@ -22,6 +22,7 @@ class asio_executor final : public posting_executor {
 public:
     explicit asio_executor(Executor on, posting_options options = {})
         : posting_executor([on = std::move(on)](ticket one) { asio::post(on, std::move(one)); }, options) {}
+    ~asio_executor() override { shutdown(); }
 };
 
 } // namespace holdfast::coro

@@ -51,7 +51,8 @@ public:
     // returned.
     explicit posting_executor(std::function<void(ticket)> post, posting_options options = {});
     explicit posting_executor(std::function<void(ticket, placement)> post, posting_options options = {});
-    // Ends it: see shutdown().
+    // Ends it: see shutdown(). A class derived from this one calls that itself, first of all in its destructor:
+    // coroutines that run call virtual functions.
     virtual ~posting_executor();
     posting_executor(const posting_executor &) = delete;
     posting_executor &operator=(const posting_executor &) = delete;

@@ -19,6 +19,7 @@ class tbb_executor final : public posting_executor {
 public:
     explicit tbb_executor(tbb::task_arena &arena, posting_options options = {})
         : posting_executor([&arena](ticket one) { arena.enqueue(std::move(one)); }, options) {}
+    ~tbb_executor() override { shutdown(); }
 };
 
 } // namespace holdfast::coro
