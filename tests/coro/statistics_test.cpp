@@ -33,8 +33,9 @@ protected:
 };
 
 // Has `waiters` tasks wait for the mutex, which the caller has, on the only worker.
+// They use `work` until they end.
 template <class Work>
-task<> let_them_wait(executor_base &on, gathering &all, int waiters, Work work) {
+task<> let_them_wait(executor_base &on, gathering &all, int waiters, Work &work) {
     for (int i = 0; i < waiters; i++)
         all.add(on, work());
     for (int turn = 0; turn < 3 * waiters + 60; turn++)
