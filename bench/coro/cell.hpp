@@ -24,6 +24,7 @@ struct cell_options {
     unsigned resources = 1;  // locks, of coro-mutex
     unsigned spins = 16;     // mutex_options::spins_max
     unsigned chain_max = 64; // pool_options::chain_max
+    bool turns = true;       // pool_options::turns
 };
 
 struct cell_result {

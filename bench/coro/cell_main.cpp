@@ -2,7 +2,6 @@
 #include "coro/cell_main.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fmt/core.h>
@@ -13,7 +12,6 @@
 #include "cli/number_range.hpp"
 #include "cli/result_record.hpp"
 #include "cli/workload.hpp"
-#include "coro/processors.hpp"
 
 namespace holdfast::bench {
 namespace {
@@ -46,14 +44,16 @@ void add_options(CLI::App &app, cell_options &options) {
         ->check(from_to(1u, 1000u))
         ->capture_default_str();
     app.add_option("--spins", options.spins, "Polls of a held mutex, of ces and with")->capture_default_str();
+    app.add_option("--turns", options.turns, "0: who never has to wait is never suspended; of ours")
+        ->capture_default_str();
     app.add_option("--chain-max", options.chain_max, "Hand-overs in a row, of ces and with")->capture_default_str();
 }
 
-// As much CPU time as if it were divided by tasks.
-double fair_turns_per_s(const cell_options &options) {
-    double cpus = std::min(double(processors_usable()), double(options.workers));
-    double share = double(options.bystanders) / (double(options.bystanders) + double(options.tasks));
-    return cpus * share * 1e6 / options.bystander_us;
+// Of the CPU time that the process had, over the share of it that tasks would have if all got the same.
+double bystander_share(const cell_options &options, const cell_result &result) {
+    double had_s = double(result.bystander_turns) * options.bystander_us * 1e-6;
+    double fair = double(options.bystanders) / (double(options.bystanders) + double(options.tasks));
+    return result.cpu_s > 0 ? had_s / (result.cpu_s * fair) : 0;
 }
 
 cli::json record_of(const cell_options &options, const cell_result &result) {
@@ -67,7 +67,7 @@ cli::json record_of(const cell_options &options, const cell_result &result) {
     record.same_worker = result.same_worker;
     if (options.bystanders > 0) {
         record.bystander_turns_per_s = double(result.bystander_turns) / result.elapsed_s;
-        record.bystander_share = *record.bystander_turns_per_s / fair_turns_per_s(options);
+        record.bystander_share = bystander_share(options, result);
     }
     if (const histogram &delay = result.delay_ticks; delay.count() > 0) {
         double tick_ns = hf_tick_ns();

@@ -87,7 +87,7 @@ public:
 
     state(pool &owner, pool_options options, const cpu_set_t &usable)
         : owner_(owner), cpus_(count_of(usable)), chain_max_(options.chain_max > 0 ? options.chain_max : 1),
-          nodes_(node_map::read(usable)) {
+          turns_(options.turns), nodes_(node_map::read(usable)) {
         unsigned count = options.workers > 0 ? options.workers : cpus_;
         homes_ = nodes_.homes(count);
         for (unsigned i = 0; i < count; i++) {
@@ -123,7 +123,19 @@ public:
 
     void put_common(std::coroutine_handle<> ready) noexcept { put_into(common_, ready); }
 
+    void put_rotated(std::coroutine_handle<> ready) noexcept { put_into(common_, {ready, true}); }
+
     void put_urgent(std::coroutine_handle<> owner) noexcept { put_into(urgent_, owner); }
+
+    // Of what the calling worker would take before it steals.
+    crowd waiting() const noexcept {
+        if (!turns_)
+            return crowd::nobody;
+        const worker &me = workers_[current_context()->worker];
+        if (me.ready.has_guests() || common_.has_guests() || !urgent_.looks_empty())
+            return crowd::guests;
+        return me.ready.looks_empty() && common_.looks_empty() ? crowd::nobody : crowd::rotated;
+    }
 
     void join() noexcept {
         stopping_.store(true, std::memory_order_seq_cst);
@@ -143,7 +155,7 @@ public:
 private:
     bool stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
 
-    void put_into(ready_queue &queue, std::coroutine_handle<> ready) noexcept {
+    void put_into(ready_queue &queue, ready_queue::entry ready) noexcept {
         if (stopping())
             return;
         queue.put(ready);
@@ -192,6 +204,7 @@ private:
         auto stop = [](void *self) { return static_cast<state *>(self)->stopping(); };
         while (std::coroutine_handle<> next = await_next(me, context)) {
             context.chain = 0;
+            context.current_turn.operations = 0;
             me.resumed.add();
             run(context, next, stop, this);
         }
@@ -218,23 +231,23 @@ private:
 
     // Of what is meant for this worker, or for all.
     std::coroutine_handle<> find(worker &me, bool others_first) noexcept {
-        std::coroutine_handle<> found;
+        ready_queue::entry found;
         me.taken++;
         if (!others_first && urgent_.take(&found, 1) == 1)
-            return found;
+            return found.handle;
         bool common_first = me.taken % common_first_every == 0;
         if (common_first && take_common(me, found))
-            return found;
+            return found.handle;
         if (me.ready.take(&found, 1) == 1 || (!common_first && take_common(me, found)))
-            return found;
+            return found.handle;
         if (others_first && urgent_.take(&found, 1) == 1)
-            return found;
+            return found.handle;
         return steal(me);
     }
 
     // A share of the common queue: so many that the others find as many, and at most a batch.
-    bool take_common(worker &me, std::coroutine_handle<> &found) noexcept {
-        std::coroutine_handle<> batch[batch_max];
+    bool take_common(worker &me, ready_queue::entry &found) noexcept {
+        ready_queue::entry batch[batch_max];
         std::size_t share = common_.size() / (2 * workers_.size());
         std::size_t count = common_.take(batch, share < 1 ? 1 : share > batch_max ? batch_max : share);
         if (count == 0)
@@ -245,7 +258,7 @@ private:
     }
 
     // All but the first. While they were in no queue somebody may have found nothing and fallen asleep (P1).
-    void keep(worker &me, const std::coroutine_handle<> *batch, std::size_t count) noexcept {
+    void keep(worker &me, const ready_queue::entry *batch, std::size_t count) noexcept {
         for (std::size_t i = 1; i < count; i++)
             me.ready.put(batch[i]);
         if (count > 1)
@@ -254,7 +267,7 @@ private:
 
     // Half of what another worker has.
     std::coroutine_handle<> steal(worker &me) noexcept {
-        std::coroutine_handle<> batch[batch_max];
+        ready_queue::entry batch[batch_max];
         for (std::size_t number : me.victims) {
             worker &victim = workers_[number];
             std::size_t half = (victim.ready.size() + 1) / 2;
@@ -263,7 +276,7 @@ private:
                 continue;
             me.stolen.add(count);
             keep(me, batch, count);
-            return batch[0];
+            return batch[0].handle;
         }
         return nullptr;
     }
@@ -313,6 +326,7 @@ private:
     pool &owner_;
     unsigned cpus_;
     unsigned chain_max_;
+    bool turns_;
     node_map nodes_;
     std::vector<std::size_t> homes_; // of each worker; empty: the kernel places them
     std::deque<worker> workers_;     // not moved
@@ -342,6 +356,14 @@ void pool::schedule_remote(std::coroutine_handle<> ready) noexcept {
 
 void pool::schedule_urgent(std::coroutine_handle<> owner) noexcept {
     state_->put_urgent(owner);
+}
+
+void pool::schedule_rotated(std::coroutine_handle<> ready) noexcept {
+    state_->put_rotated(ready);
+}
+
+crowd pool::waiting() const noexcept {
+    return state_->waiting();
 }
 
 timer_queue &pool::timers() noexcept {

@@ -34,14 +34,14 @@ public:
 
     void run_one() noexcept {
         running_.fetch_add(1, std::memory_order_seq_cst);
-        std::coroutine_handle<> one;
+        ready_queue::entry one;
         if (!over() && (urgent_.take(&one, 1) == 1 || ready_.take(&one, 1) == 1)) { // G1
             run_context context;
             context.home = &owner_;
             context.chain_max = options_.chain_max;
             context.spinning_pays = options_.spinning_pays;
             run(
-                context, one, [](void *self) { return static_cast<state *>(self)->over(); }, this);
+                context, one.handle, [](void *self) { return static_cast<state *>(self)->over(); }, this);
         }
         if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1 && over())
             running_.notify_all();

@@ -48,6 +48,20 @@ void run_here_by_hand(std::coroutine_handle<> ready) noexcept {
     run(by_hand, ready, nullptr, nullptr);
 }
 
+namespace detail {
+bool turn_is_over() noexcept {
+    if (!current || !current->home)
+        return false;
+    return current->current_turn.is_over([] { return current->home->waiting(); });
+}
+
+bool end_turn(std::coroutine_handle<> self) noexcept {
+    current->home->schedule_rotated(self);
+    return true;
+}
+
+} // namespace detail
+
 void resume_next(std::coroutine_handle<> next) noexcept {
     if (current) {
         current->slot = next;

@@ -61,7 +61,7 @@ struct result_record {
     std::optional<double> burden_jain; // of the sections that each worker ran
     std::optional<double> same_worker; // share of sections on the worker of the section before
     std::optional<double> bystander_turns_per_s;
-    std::optional<double> bystander_share; // of the CPU time, over what it would be if all tasks got the same
+    std::optional<double> bystander_share; // of the CPU time used, over what it would be if all tasks got the same
     std::optional<double> delay_mean_ns;   // that the lock was free while its next owner waited for it
     std::optional<double> delay_p50_ns;
     std::optional<double> delay_p99_ns;

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "cli/statistics.hpp"
+#include "coro/cpu_time.hpp"
 #include "coro/prime_work.hpp"
-#include "coro/processors.hpp"
 
 namespace holdfast::bench {
 namespace {

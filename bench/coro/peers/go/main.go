@@ -40,6 +40,7 @@ func parse() options {
 	flag.IntVar(&o.resources, "resources", 1, "number of locks, of coro-mutex")
 	flag.Int("spins", 0, "not for this contender")
 	flag.Int("chain-max", 0, "not for this contender")
+	flag.Int("turns", 0, "not for this contender")
 	flag.Parse()
 	return o
 }
@@ -48,11 +49,9 @@ func record(o options, found result) map[string]any {
 	fields := map[string]any{"workload": o.workload, "lock": "go", "threads": o.workers, "background": 0, "round": 0,
 		"status": "ok", "ops_per_s": float64(found.operations) / found.elapsedS, "cpu_s": found.cpuS}
 	if o.bystanders > 0 {
-		cpus := float64(min(runtime.NumCPU(), o.workers))
-		rate := float64(found.turns) / found.elapsedS
-		fair := cpus * float64(o.bystanders) / float64(o.bystanders+o.tasks) * 1e6 / o.bystanderUs
-		fields["bystander_turns_per_s"] = rate
-		fields["bystander_share"] = rate / fair
+		fair := float64(o.bystanders) / float64(o.bystanders+o.tasks)
+		fields["bystander_turns_per_s"] = float64(found.turns) / found.elapsedS
+		fields["bystander_share"] = float64(found.turns) * o.bystanderUs * 1e-6 / (found.cpuS * fair)
 	}
 	if found.delays != nil && found.delays.count > 0 {
 		fields["delay_mean_ns"] = found.delays.mean()
@@ -61,13 +60,6 @@ func record(o options, found result) map[string]any {
 		fields["delay_max_ns"] = found.delays.max
 	}
 	return fields
-}
-
-func min(a, b int) int {
-	if a < b {
-		return a
-	}
-	return b
 }
 
 func main() {

@@ -15,6 +15,8 @@
 #include <coroutine>
 #include <utility>
 
+#include "holdfast/coro/turn.hpp"
+
 namespace holdfast::coro {
 
 class timer_queue;
@@ -41,6 +43,10 @@ public:
     virtual void schedule_remote(std::coroutine_handle<> ready) noexcept = 0;
     // `owner` has been given a lock: nobody gets it before `owner` has run.
     virtual void schedule_urgent(std::coroutine_handle<> owner) noexcept { schedule_remote(owner); }
+    // As schedule_remote(), for a coroutine that has had its turn (turn.hpp).
+    virtual void schedule_rotated(std::coroutine_handle<> ready) noexcept { schedule_remote(ready); }
+    // Asked by a coroutine that runs here. Where it can't be known, nobody's turn is ever over.
+    [[nodiscard]] virtual crowd waiting() const noexcept { return crowd::nobody; }
     // Where time limits of waits are kept.
     virtual timer_queue &timers() noexcept = 0;
 
@@ -72,6 +78,7 @@ struct run_context {
     unsigned chain = 0; // hand-overs since this thread took something from a queue
     unsigned chain_max = chain_default;
     bool others_first = false;  // the chain was ended for the sake of who else waits for this thread
+    turn current_turn;          // of whatever this thread runs
     bool spinning_pays = false; // the holder of a lock may be running on another CPU
     std::coroutine_handle<> slot;
     deferred *deferred_top = nullptr;

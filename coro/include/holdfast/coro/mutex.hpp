@@ -310,16 +310,18 @@ public:
     explicit unlock_awaiter(basic_mutex &of) noexcept : of_(of) {}
     [[nodiscard]] bool await_ready() noexcept {
         detail::section_ends(&of_);
-        return of_.release_word();
+        released_ = of_.release_word();
+        return released_ && !detail::turn_is_over();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
-        return of_.release_from(self, frame_);
+        return released_ ? detail::end_turn(self) : of_.release_from(self, frame_);
     }
     void await_resume() const noexcept {}
 
 private:
-    basic_mutex &of_;
+    basic_mutex &of_; // may be gone once it is released (M3)
     deferred frame_;
+    bool released_ = false;
 };
 
 // Has the mutex, or nothing. Moves, does not copy.
@@ -398,11 +400,12 @@ public:
             return false;
         work();
         detail::section_ends(&of_);
-        return of_.release_word();
+        released_ = of_.release_word();
+        return released_ && !detail::turn_is_over();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
         if (done_)
-            return of_.release_from(self, frame_);
+            return released_ ? detail::end_turn(self) : of_.release_from(self, frame_);
         suspended_ = true;
         prepare(self);
         if constexpr (Policy == policy::ces)
@@ -449,6 +452,7 @@ private:
     deferred frame_;
     bool suspended_ = false;
     bool done_ = false;
+    bool released_ = false; // without anybody waiting
 };
 
 } // namespace holdfast::coro

@@ -26,7 +26,7 @@ inline bool end_chain(run_context &context, std::coroutine_handle<> self, waiter
     context.others_first = true;
     next.how = passage::chain_end;
     schedule_owner(next);
-    home->schedule_remote(self);
+    home->schedule_rotated(self);
     return true;
 }
 
@@ -40,7 +40,7 @@ inline bool exchange(std::coroutine_handle<> self, waiter &next) noexcept {
         return end_chain(*context, self, next);
     next.how = passage::at_once;
     std::coroutine_handle<> handle = next.handle; // W3: as soon as `self` is queued, all may be gone
-    context->home->schedule_remote(self);
+    context->home->schedule_rotated(self);
     context->slot = handle;
     return true;
 }

@@ -13,6 +13,7 @@ namespace holdfast::coro {
 struct pool_options {
     unsigned workers = 0;               // 0: one for each CPU that may be used
     unsigned chain_max = chain_default; // hand-overs in a row on one worker; then it goes on elsewhere. At least 1
+    bool turns = true; // who never has to wait is suspended now and then, if others are ready (turn.hpp)
 };
 
 // What one worker has done so far.
@@ -43,6 +44,8 @@ public:
     void schedule(std::coroutine_handle<> ready) noexcept override;
     void schedule_remote(std::coroutine_handle<> ready) noexcept override;
     void schedule_urgent(std::coroutine_handle<> owner) noexcept override;
+    void schedule_rotated(std::coroutine_handle<> ready) noexcept override;
+    [[nodiscard]] crowd waiting() const noexcept override;
     timer_queue &timers() noexcept override;
     bool adopt(root &one) noexcept override;
     void disown(root &one) noexcept override;

@@ -155,7 +155,7 @@ inline void schedule_owner(waiter &one) noexcept {
 inline void schedule_elsewhere(waiter &one) noexcept {
     std::coroutine_handle<> handle = one.handle;
     if (executor_base *home = one.home)
-        home->schedule_remote(handle);
+        home->schedule_rotated(handle);
     else
         run_here_by_hand(handle);
 }

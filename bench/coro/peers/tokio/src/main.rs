@@ -35,7 +35,7 @@ fn parse() -> Options {
             "--bystander-us" => options.bystander_us = number(&name, &value),
             "--writers" => options.writers = number(&name, &value),
             "--resources" => options.resources = number(&name, &value),
-            "--lock" | "--spins" | "--chain-max" => {} // not for this contender
+            "--lock" | "--spins" | "--chain-max" | "--turns" => {} // not for this contender
             _ => {
                 eprintln!("coro-peer-tokio: there is no option '{name}'");
                 exit(EXIT_USAGE)
@@ -59,11 +59,10 @@ fn print_record(options: &Options, found: &Found) {
         add("burden_jain", burden);
     }
     if options.bystanders > 0 {
-        let cpus = scene::processors_usable().min(options.workers) as f64;
-        let share = options.bystanders as f64 / (options.bystanders + options.tasks) as f64;
-        let rate = found.turns as f64 / found.elapsed_s;
-        add("bystander_turns_per_s", rate);
-        add("bystander_share", rate / (cpus * share * 1e6 / options.bystander_us));
+        let fair = options.bystanders as f64 / (options.bystanders + options.tasks) as f64;
+        let had_s = found.turns as f64 * options.bystander_us * 1e-6;
+        add("bystander_turns_per_s", found.turns as f64 / found.elapsed_s);
+        add("bystander_share", had_s / (found.cpu_s * fair));
     }
     if found.delays.count > 0 {
         add("delay_mean_ns", found.delays.mean());

@@ -155,7 +155,3 @@ fn cpu_seconds() -> f64 {
         seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 }
-
-pub fn processors_usable() -> usize {
-    std::thread::available_parallelism().map_or(1, |count| count.get())
-}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A coroutine that never has to wait for its lock is suspended all the same, when others are ready (turn.hpp).
+// Shown able to fail: with pool::waiting() always `nobody` the first two tests give up; with `rotated` taken for
+// `nobody` the third does.
+#include "holdfast/coro/turn.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+
+#include "holdfast/coro/mutex.hpp"
+#include "holdfast/coro/pool.hpp"
+#include "holdfast/coro/spawn.hpp"
+
+namespace {
+
+using namespace holdfast::coro;
+
+// Generous: this is for a test that fails.
+class patience {
+public:
+    bool at_end() const { return std::chrono::steady_clock::now() > end_; }
+
+private:
+    std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+};
+
+task<> set(bool &flag) {
+    flag = true;
+    co_return;
+}
+
+// With one worker, `set` runs only when the caller is suspended.
+task<bool> locks_until_another_runs(pool &workers) {
+    mutex free;
+    patience left;
+    bool other_ran = false;
+    spawn(workers, set(other_ran));
+    while (!other_ran && !left.at_end()) {
+        co_await free.lock();
+        co_await free.unlock();
+    }
+    co_return other_ran;
+}
+
+task<bool> works_under_lock_until_another_runs(pool &workers) {
+    mutex free;
+    patience left;
+    bool other_ran = false;
+    spawn(workers, set(other_ran));
+    while (!other_ran && !left.at_end())
+        co_await free.with([] {});
+    co_return other_ran;
+}
+
+TEST(CoroTurn, EndsForOneWhoIsReady) {
+    pool workers(1);
+    EXPECT_TRUE(sync_wait(workers, locks_until_another_runs(workers)));
+}
+
+TEST(CoroTurn, EndsForOneWhoIsReadyUnderWith) {
+    pool workers(1);
+    EXPECT_TRUE(sync_wait(workers, works_under_lock_until_another_runs(workers)));
+}
+
+struct stage {
+    mutex free;
+    int runs = 0;    // who ran last
+    int changes = 0; // how often that was another one
+    int ended = 0;
+};
+
+constexpr int changes_enough = 20;
+
+task<> takes_turns(stage &on, int number) {
+    patience left;
+    while (on.changes < changes_enough && !left.at_end()) {
+        if (on.runs != number) {
+            on.runs = number;
+            on.changes++;
+        }
+        co_await on.free.lock();
+        co_await on.free.unlock();
+    }
+    on.ended++;
+}
+
+task<> starts_two(pool &workers, stage &on) {
+    spawn(workers, takes_turns(on, 1));
+    spawn(workers, takes_turns(on, 2));
+    while (on.ended < 2)
+        co_await yield();
+}
+
+task<> takes_turns_with(pool &workers, stage &on) {
+    spawn(workers, takes_turns(on, 1));
+    co_await takes_turns(on, 2);
+    while (on.ended < 2)
+        co_await yield();
+}
+
+TEST(CoroTurn, EndsForThoseWhoHaveHadTheirs) {
+    pool workers(1);
+    stage on;
+    sync_wait(workers, takes_turns_with(workers, on));
+    EXPECT_GE(on.changes, changes_enough);
+}
+
+TEST(CoroTurn, EndsForSeveral) {
+    pool workers(1);
+    stage on;
+    sync_wait(workers, starts_two(workers, on));
+    EXPECT_GE(on.changes, changes_enough);
+}
+
+// What `turn` counts, without a pool: nobody is there, so it is never over.
+TEST(CoroTurn, DoesNotEndForNobody) {
+    turn now;
+    for (int i = 0; i < 1'000'000; i++)
+        ASSERT_FALSE(now.is_over([] { return crowd::nobody; }));
+}
+
+TEST(CoroTurn, EndsSoonerForGuests) {
+    turn now;
+    patience left;
+    bool over = false;
+    while (!over && !left.at_end())
+        over = now.is_over([] { return crowd::guests; });
+    EXPECT_TRUE(over);
+    EXPECT_EQ(now.operations, 0u);
+}
+
+} // namespace
