@@ -178,7 +178,7 @@ void count(bool on) {
         class table *expected = nullptr;
         // Release: who counts sees an empty table.
         if (all.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel))
-            made.release();
+            static_cast<void>(made.release()); // for as long as the process lives
     }
     if (on)
         detail::observed.fetch_or(detail::counting, std::memory_order_relaxed);

@@ -14,7 +14,7 @@
 namespace holdfast::cli {
 namespace {
 
-// A thousand times what ./dev bench writes to its largest file.
+// A hundred times what ./dev bench writes to its largest file.
 constexpr std::size_t bytes_max = std::size_t{256} << 20;
 
 constexpr const char *writers = "'holdfast bench --json' or 'holdfast compare --json'";

@@ -191,9 +191,11 @@ hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *
 }
 
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
-    uint64_t relief = slices->keeper == self ? 0 : ticks_of_ns(HF_RELIEF_NS);
-    if (slices->keeper && now < slices->keeper_at + relief)
-        return NULL;
+    if (slices->keeper) {
+        uint64_t relief = slices->keeper == self ? 0 : ticks_of_ns(HF_RELIEF_NS);
+        if (now < slices->keeper_at + relief)
+            return NULL;
+    }
     slices->keeper = NULL; // U6
     hf_slice_wake wake = hf_slices_choose(slices, now);
     watch_pending(slices, self, now);

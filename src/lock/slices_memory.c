@@ -104,7 +104,8 @@ static void link_into_row(struct hf_slices *slices) {
 // Twice as many rows; as many as there are if there is no memory.
 static void double_rows(void) {
     struct hf_slices **before = memory.rows;
-    size_t count = (size_t)1 << memory.row_bits, bytes = count * sizeof(*before);
+    size_t count = (size_t)1 << memory.row_bits,
+           bytes = count * sizeof(*before); // NOLINT(bugprone-sizeof-expression): pointers
     void *rows = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (rows == MAP_FAILED)
         return;

@@ -47,10 +47,10 @@ struct waiter {
     unsigned kind = 0;             // the primitive's
     bool linked = false;           // written under the guard
     bool has_limits = false;       // may be cancelled
-    passage how;                   // how it goes on, once it was chosen; set by prepare(), as is the next
+    passage how = passage::queued; // how it goes on, once it was chosen
     std::atomic<wait_state> state = wait_state::arming;
     void (*closure)(waiter &) noexcept = nullptr; // what the mutex is for, when that can be done on any thread
-    std::uint64_t chosen_ns;                      // when it was chosen; 0: nobody wants to know
+    std::uint64_t chosen_ns = 0;                  // when it was chosen; 0: nobody wants to know
 
     waiter() = default;
     waiter(const waiter &) = delete;
