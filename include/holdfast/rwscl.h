@@ -39,6 +39,8 @@ typedef struct hf_rwscl {
     uint32_t weights;
     uint32_t slice;
     uint32_t last_writer;
+    uint32_t waiting_readers;
+    uint32_t waiting_writers;
     uint64_t slice_end;
     uint64_t waited_since;
     uint64_t written_at;
@@ -51,7 +53,7 @@ typedef struct hf_rwscl {
 
 #define HF_RWSCL_INIT                                                                                                  \
     {                                                                                                                  \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {                                                                    \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {                                                              \
             { 0, 0, 0 }                                                                                                \
         }                                                                                                              \
     }

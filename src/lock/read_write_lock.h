@@ -39,6 +39,10 @@
 #include "lock/flexguard_queue.h"
 #include "park/futex.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum hf_rw_state {
     HF_RW_WRITER = 1,
     HF_RW_WRITERS_SLEEP = 2,
@@ -163,5 +167,9 @@ static inline void hf_rw_write_release(struct hf_rw_lock *lock, struct hf_thread
     if (HF_UNLIKELY(cleared & HF_RW_WRITERS_SLEEP))
         hf_rw_wake_writer(lock);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

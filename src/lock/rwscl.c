@@ -155,11 +155,11 @@ int hf_rwscl_write_clocklock(hf_rwscl_t *lock, clockid_t clock, const struct tim
     return error && hf_rwscl_write_trylock(lock) ? 0 : error;
 }
 
-// Readers wait. Nobody else wants to write: the word has no sleepers and no queue.
+// Readers wait.
 static __attribute__((noinline, cold)) void end_slice_if_due(hf_rwscl_t *lock) {
     uint64_t now = hf_ticks();
     hf_store_relaxed(&lock->written_at, now);
-    bool alone = hf_load_relaxed(&lock->word) == HF_WORD_HELD && !hf_load_relaxed(&lock->spinners);
+    bool alone = hf_load_relaxed(&lock->waiting_writers) == 0;
     if (hf_rwscl_slice_is_over(lock, now) || (alone && !hf_load_relaxed(&lock->writers_return)))
         hf_rwscl_open(lock);
 }

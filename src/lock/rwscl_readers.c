@@ -46,7 +46,7 @@ bool hf_rwscl_enter_in_time(hf_rwscl_t *lock) {
 
 // In the writers' slice: does none of them use it? Advice, but for the word, which is asked for again.
 static bool writers_are_away(hf_rwscl_t *lock, const struct hf_thread_record *self) {
-    if (hf_load_relaxed(&lock->word) != HF_WORD_FREE)
+    if (hf_load_relaxed(&lock->word) != HF_WORD_FREE || hf_load_relaxed(&lock->waiting_writers) != 0)
         return false;
     uint64_t now = hf_ticks();
     if (hf_rwscl_slice_is_over(lock, now) || !hf_load_relaxed(&lock->writers_return) ||
@@ -159,7 +159,10 @@ static int wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const s
 
 int hf_rwscl_wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     struct hf_wait wait = hf_wait_begin(self);
+    // Who was woken and has not run yet is not away (readers_were_away).
+    hf_fetch_add_relaxed(&lock->waiting_readers, 1);
     int error = wait_to_read(lock, self, deadline, &wait);
+    hf_fetch_add_relaxed(&lock->waiting_readers, -1u);
     if (!error)
         hf_count_waited_acquisition(self);
     hf_note_wait(&lock->state, self, HF_STATISTICS_READ_WRITE_LOCK, &wait, !error);

@@ -118,7 +118,7 @@ static int32_t readers_inside(const hf_rwscl_t *lock) {
 
 // When the front writer comes: will the readers stay away? Advice, as the two below.
 static bool readers_stay_away(const hf_rwscl_t *lock, const struct hf_thread_record *self) {
-    if (readers_inside(lock) != 0)
+    if (readers_inside(lock) != 0 || hf_load_relaxed(&lock->waiting_readers) != 0)
         return false;
     if (!hf_load_relaxed(&lock->readers_return))
         return true;
@@ -132,7 +132,7 @@ static bool readers_stay_away(const hf_rwscl_t *lock, const struct hf_thread_rec
 
 // Have the readers stayed away since then?
 static bool readers_were_away(hf_rwscl_t *lock, uint64_t since, uint64_t now) {
-    if (readers_inside(lock) != 0 || hf_rwscl_is_recent(since, now))
+    if (readers_inside(lock) != 0 || hf_load_relaxed(&lock->waiting_readers) != 0 || hf_rwscl_is_recent(since, now))
         return false;
     for (uint32_t node = hf_numa_nodes(); node-- > 0;) {
         if (hf_rwscl_is_recent(hf_load_relaxed(&lock->gates[node].seen_ticks), now))
@@ -221,7 +221,11 @@ static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const
 }
 
 int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state)))
-        return hf_flexguard_wait(&lock->word, &lock->spinners, &lock->releases, self, deadline);
-    return sleep_for_word(lock, self, deadline);
+    // Who was woken and has not run yet is not away (writers_are_away).
+    hf_fetch_add_relaxed(&lock->waiting_writers, 1);
+    int error = hf_rwscl_is_writers(hf_load_relaxed(&lock->state))
+                    ? hf_flexguard_wait(&lock->word, &lock->spinners, &lock->releases, self, deadline)
+                    : sleep_for_word(lock, self, deadline);
+    hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
+    return error;
 }
