@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/cpu.h"
+#include "holdfast/rwscl.h"
 #include "peers/peer_table.hpp"
 
 namespace holdfast::bench {
@@ -28,14 +29,31 @@ const hf_lock_kind glibc_kind = {
                     const timespec *deadline) { return pthread_mutex_clocklock(as_mutex(lock), clock, deadline); },
 };
 
+hf_rwscl_t *as_rwscl(void *lock) {
+    return static_cast<hf_rwscl_t *>(lock);
+}
+
+const hf_lock_kind rwscl_kind = {
+    .name = rwscl_name,
+    .summary = "RW-SCL: a reader-writer lock that shares its time between readers and writers",
+    .bytes = sizeof(hf_rwscl_t),
+    .lock = [](void *lock) { hf_rwscl_write_lock(as_rwscl(lock)); },
+    .trylock = [](void *lock) { return hf_rwscl_write_trylock(as_rwscl(lock)); },
+    .unlock = [](void *lock) { hf_rwscl_write_unlock(as_rwscl(lock)); },
+    .clocklock = [](void *lock, clockid_t clock,
+                    const timespec *deadline) { return hf_rwscl_write_clocklock(as_rwscl(lock), clock, deadline); },
+};
+
 } // namespace
 
 const hf_lock_kind &find_lock(const std::string &name) {
     if (name == glibc_kind.name)
         return glibc_kind;
+    if (name == rwscl_kind.name)
+        return rwscl_kind;
     if (const hf_lock_kind *kind = hf_lock_kind_find(name.c_str()))
         return *kind;
-    std::string known = "glibc, default";
+    std::string known = "glibc, default, rwscl";
     for (const peer &one : peers()) {
         if (name == one.kind.name && !one.available)
             throw std::invalid_argument("the lock '" + name + "' needs what this kernel does not have");

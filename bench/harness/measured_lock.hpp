@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The locks that a workload can run with: "glibc", all of lock_list.def, and the peers of peer_list.def. Every one is
-// called through the same table of function pointers, so that no lock has a call less than another.
+// The locks that a workload can run with: "glibc", all of lock_list.def, RW-SCL, and the peers of peer_list.def. Every
+// one is called through the same table of function pointers, so that no lock has a call less than another.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,9 @@
 #include "lock/lock_table.h"
 
 namespace holdfast::bench {
+
+// RW-SCL's name. Where there are no readers, it is a mutex that only writers take.
+inline constexpr const char *rwscl_name = "rwscl";
 
 // Throws std::invalid_argument with a sentence that lists the known names, or says why a lock is not to be had here. A
 // peer's trylock may be nullptr.

@@ -79,8 +79,12 @@ int workload_main(int argc, char **argv, const std::string &name,
     app.add_option("--seconds", options.seconds, "How long to measure")
         ->check(cli::from_to(cli::seconds_min, cli::seconds_max))
         ->capture_default_str();
-    if (further == further_options::slice_and_section) {
-        app.add_option("--slice-us", options.slice_us, "Microseconds of a slice of u-SCL")
+    if (further == further_options::readers_and_writers)
+        app.add_option("--writers", options.writers, "Number of threads that write")
+            ->check(cli::from_to(1u, cli::threads_max))
+            ->capture_default_str();
+    if (further == further_options::slice_and_section || further == further_options::readers_and_writers) {
+        app.add_option("--slice-us", options.slice_us, "Microseconds of a slice of u-SCL or RW-SCL")
             ->check(cli::from_to(0.0, double(HF_USCL_SLICE_US_MAX)));
         app.add_option("--section-us", options.section_us, "Microseconds of a critical section")
             ->check(cli::from_to(0.0, 1e6));

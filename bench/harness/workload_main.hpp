@@ -18,10 +18,11 @@ struct workload_options {
     double slice_us = -1;   // of u-SCL, where the workload takes it; below 0: as it is by default
     double section_us = -1; // likewise, the length of critical sections
     double between_us = -1; // likewise, the time from a release to the next request
+    unsigned writers = 1;   // where threads read or write: how many write
 };
 
 // What a workload can be told beyond the usual options.
-enum class further_options { none, slice_and_section, time_between };
+enum class further_options { none, slice_and_section, time_between, readers_and_writers };
 
 // The data that the lock protects are not what they must be: two threads were inside at once.
 class exclusion_violated : public std::runtime_error {

@@ -14,6 +14,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr const char *all_peers = "peers";
+constexpr const char *rwscl = "rwscl"; // no mutex, so not in lock_list.def
 
 std::vector<std::string> peer_names() {
     return {
@@ -34,6 +35,7 @@ std::vector<std::string> known_names(lock_choice choice) {
     if (choice == lock_choice::with_peers) {
         for (const auto &one : peer_names())
             names.push_back(one);
+        names.emplace_back(rwscl);
         names.emplace_back(all_peers);
     }
     return names;

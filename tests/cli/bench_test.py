@@ -227,7 +227,8 @@ def test_list(holdfast):
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()] == [
         "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive",
-        "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar", "coro-channel", "coro-queuing-delay"]
+        "scl-readers-writers", "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar", "coro-channel",
+        "coro-queuing-delay"]
 
 
 def test_quiet_where_there_is_no_terminal(holdfast):
@@ -281,6 +282,20 @@ def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
         assert one["status"] == "ok"
         assert ("jain_hold" in one) == (workload in ("scl-fairness", "scl-interactive"))
         assert ("share_error" in one) == (workload == "scl-proportion")
+
+
+def test_readers_and_writers_have_their_shares_measured(holdfast, tmp_path):
+    result = holdfast("bench", "scl-readers-writers", *QUICK, "--locks", "glibc,flexguard,rwscl,blocking", "--threads",
+                      "1,3", "--json", tmp_path / "cells.json")
+    assert result.returncode == 0, result.stderr
+    for one in json.loads((tmp_path / "cells.json").read_text())["records"]:
+        assert one["status"] == "ok"
+        assert ("share_error" in one) == (one["threads"] == 3)  # one thread has nobody to share with
+
+
+def test_rwscl_is_a_mutex_where_nobody_reads(holdfast):
+    result = holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc,rwscl", "--threads", "2")
+    assert result.returncode == 0, result.stderr
 
 
 SHORT = ["bench", "shared-memory", "--seconds", "0.02", "--locks", "glibc,blocking", "--threads", "1,2"]
