@@ -93,7 +93,8 @@ std::vector<cli::runnable_sample> watch(const runnable_counter &counter, std::ui
     for (std::uint64_t next_ns = period_ns; next_ns < length_ns && counter.watched() > 0;) {
         sleep_until(started_ns + next_ns);
         std::uint64_t at_ns = hf_monotonic_ns() - started_ns;
-        samples.push_back({static_cast<double>(at_ns / 1000) / 1000, counter.now()});
+        std::uint64_t at_us = at_ns / 1000; // more digits would only lengthen the records
+        samples.push_back({static_cast<double>(at_us) / 1000, counter.now()});
         next_ns = (at_ns / period_ns + 1) * period_ns; // what was missed is not made up for
     }
     sleep_until(started_ns + length_ns);

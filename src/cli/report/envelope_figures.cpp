@@ -168,7 +168,7 @@ std::string spread_of(std::vector<double> ratios) {
         return "No run ended well.";
     std::sort(ratios.begin(), ratios.end());
     auto at = [&ratios](double share) {
-        return ratios[static_cast<std::size_t>(share * static_cast<double>(ratios.size() - 1) + 0.5)];
+        return ratios[static_cast<std::size_t>(std::lround(share * static_cast<double>(ratios.size() - 1)))];
     };
     return fmt::format("Median over {} of programs and numbers of threads: {}; half of them from {} to {}, all from {} "
                        "to {}.",

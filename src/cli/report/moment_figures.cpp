@@ -92,7 +92,7 @@ std::optional<figure> waiting_times(const workload_measurement &of, const drawn_
                 .sentence =
                     "How large a share of the operations took no longer: further left is faster, and where a "
                     "line turns flat, some threads waited for long. 99.9% is as far above 99% as 99% is above 90%.",
-                .picture = std::move(picture),
+                .picture = picture,
                 .table = {{"wait", "mean", "50%", "99%", "99.9%", "max"}, {}}};
     for (const auto &lock : of.locks())
         made.table.rows.push_back(waits_row(of, lock, threads));
@@ -123,7 +123,7 @@ std::optional<figure> runnable_threads(const workload_measurement &of, const dra
                 .title = picture.title,
                 .sentence = "Waiters that sleep want no CPU; those that spin do, and take it from threads with work to "
                             "do. In the table all rounds.",
-                .picture = std::move(picture),
+                .picture = picture,
                 .table = {{"runnable", "median", "least", "most"}, {}}};
     for (const auto &lock : of.locks())
         made.table.rows.push_back(runnable_row(of, lock, threads));
