@@ -2,6 +2,7 @@
 #include "cli/metrics_endpoint.hpp"
 
 #include <fmt/core.h>
+#include <future>
 #include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 #include <string>
@@ -63,7 +64,14 @@ class figures : public prometheus::Collectable {
 public:
     explicit figures(std::function<hf_monitor_status()> ask) : ask_(std::move(ask)) {}
 
+    // On a thread of its own: those of the HTTP server have small stacks, a part of which is thread-local storage of the
+    // libraries, and a status is 10 KiB.
     std::vector<prometheus::MetricFamily> Collect() const override {
+        return std::async(std::launch::async, [this] { return all_families(); }).get();
+    }
+
+private:
+    std::vector<prometheus::MetricFamily> all_families() const {
         hf_monitor_status status = ask_();
         std::vector<prometheus::MetricFamily> all;
         for (const monitor_figure &each : monitor_figures())
@@ -79,7 +87,6 @@ public:
         return all;
     }
 
-private:
     std::function<hf_monitor_status()> ask_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/results_file.hpp"
 
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -28,7 +27,7 @@ std::string content_of(const std::string &path) {
     int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     int error = fd < 0 ? errno : 0;
     std::string content;
-    static thread_local std::array<char, 1 << 16> block;
+    std::string block(1 << 16, '\0');
     for (bool more = !error; more;) {
         ssize_t got = read(fd, block.data(), block.size());
         if (got < 0 && errno == EINTR)
