@@ -95,11 +95,37 @@ static void stop_waiting(struct list_lock *lock, struct hf_waiter *waiter, enum 
     waiter->state = then;
 }
 
+// The caller's last wake by a broadcast, and how many locks it had taken before it took the mutex again.
+static __thread struct {
+    const struct hf_condition *condition;
+    uint64_t acquisitions;
+} last_wake __attribute__((tls_model("initial-exec")));
+
+static void note_wake(const struct hf_waiter *self) {
+    if (self->by_signal)
+        return;
+    last_wake.condition = self->condition;
+    last_wake.acquisitions = hf_counters(hf_self())->acquisitions;
+}
+
+// Adds the caller's last wake to what the condition variable knows of them. In a crowd of which one finds what it waits
+// for the number comes to lie between the others' and twice that.
+static void note_use_of_last_wake(struct hf_condition *condition) {
+    enum { MOST = 64 };
+    if (last_wake.condition != condition)
+        return;
+    last_wake.condition = NULL;
+    bool in_vain = hf_counters(hf_self())->acquisitions - last_wake.acquisitions <= 1; // the mutex
+    uint32_t before = condition->in_vain;
+    hf_store_relaxed(&condition->in_vain, in_vain ? before + (before < MOST) : before / 2);
+}
+
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
     *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_WAITING};
     sem_init(&waiter->turn, 0, 0);
     struct list_lock *lock = acquire_list_of(condition);
     forget_waiters_of_parent(condition);
+    note_use_of_last_wake(condition);
     append(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
     append(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
     release_list(lock);
@@ -108,8 +134,10 @@ void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
     for (;;) {
         int failed = deadline ? sem_clockwait(&self->turn, deadline->clock, &deadline->at) : sem_wait(&self->turn);
-        if (!failed)
+        if (!failed) {
+            note_wake(self);
             return 0;
+        }
         if (errno == ETIMEDOUT)
             return ETIMEDOUT;
     }

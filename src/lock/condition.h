@@ -67,6 +67,7 @@ struct hf_waiter {
 struct hf_condition {
     struct hf_waiter_list waiters;
     uint32_t fork_depth; // of the process that made the list: a forked child has none of its parent's waiters
+    uint32_t in_vain;    // of late, for each broadcast's wake that was of use, so many were not: see below
 };
 
 // Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
@@ -85,6 +86,14 @@ void hf_waiter_leave_cancelled(struct hf_waiter *self);
 // Looks without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.
 static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
     return hf_load_relaxed(&condition->waiters.first) != NULL;
+}
+
+// Whether many of those that a broadcast wakes wait again without having used any lock in between: they wait for room
+// in a queue, say, and there is room for one. A guess, by what waiters have done of late; it decides when turns are
+// given, not whether.
+enum { HF_IN_VAIN_MANY = 4 };
+static inline bool hf_condition_wakes_in_vain(const struct hf_condition *condition) {
+    return hf_load_relaxed(&condition->in_vain) >= HF_IN_VAIN_MANY;
 }
 
 // Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn

@@ -113,10 +113,14 @@ static int interposed_broadcast(pthread_cond_t *cond) {
         return hf_glibc()->cond_broadcast(cond);
     if (!hf_condition_may_have_waiters(hf_condition_in(cond)))
         return 0;
+    // A crowd of which one will find what it waits for: while the mutex is taken they queue for it, each unlock lets
+    // one in, and the next broadcast does not find those who still queue. When it is free all run, to no purpose.
+    void (*give_turn)(struct hf_waiter *) =
+        hf_condition_wakes_in_vain(hf_condition_in(cond)) ? hf_waiter_give_turn : give_turn_with_mutex;
     struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond)), *next;
     for (; chosen; chosen = next) {
         next = chosen->next_chosen; // before its turn: its node may be gone after that
-        give_turn_with_mutex(chosen);
+        give_turn(chosen);
     }
     return 0;
 }

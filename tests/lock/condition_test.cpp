@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "lock/condition.h"
+#include "thread/thread_record.h"
 }
 
 namespace {
@@ -101,6 +102,34 @@ TEST_F(condition, ACancelledWaiterThatWasNotSignalledJustGoes) {
     signal();
     EXPECT_TRUE(has_its_turn(waiters[1]));
     EXPECT_EQ(turns_had(), 0);
+}
+
+// Shown able to fail: every second wake of use; a wake by a signal counted, too; the last use not halving the number.
+TEST_F(condition, KnowsWhoIsWokenInVain) {
+    auto broadcast = [this](unsigned locks_used) {
+        for (hf_waiter *each = hf_condition_choose_all(&shared), *next; each; each = next) {
+            next = each->next_chosen;
+            hf_waiter_give_turn(each);
+            EXPECT_TRUE(has_its_turn(*each));
+            hf_counters(hf_self())->acquisitions += 1 + locks_used; // the mutex again, and others
+            hf_condition_join(&shared, each, nullptr);
+        }
+    };
+    EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
+    broadcast(0);
+    EXPECT_TRUE(hf_condition_wakes_in_vain(&shared));
+    broadcast(1);
+    EXPECT_FALSE(hf_condition_wakes_in_vain(&shared)) << "they have used another lock, or the mutex again";
+}
+
+TEST_F(condition, SignalsAreNotInVain) {
+    for (int i = 0; i < 100; i++) {
+        hf_waiter *chosen = hf_condition_choose_one(&shared);
+        hf_waiter_give_turn(chosen);
+        EXPECT_TRUE(has_its_turn(*chosen));
+        hf_condition_join(&shared, chosen, nullptr);
+    }
+    EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
 }
 
 TEST_F(condition, OwedTurnsAreGivenTogether) {
