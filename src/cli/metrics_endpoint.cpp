@@ -64,8 +64,8 @@ class figures : public prometheus::Collectable {
 public:
     explicit figures(std::function<hf_monitor_status()> ask) : ask_(std::move(ask)) {}
 
-    // On a thread of its own: those of the HTTP server have small stacks, of which the libraries' thread-local storage is
-    // a part, and a status is 10 KiB.
+    // On a thread of its own: those of the HTTP server have small stacks, the libraries' thread-local storage is part
+    // of them, and a status is 10 KiB.
     std::vector<prometheus::MetricFamily> Collect() const override {
         return std::async(std::launch::async, [this] { return all_families(); }).get();
     }
