@@ -81,6 +81,11 @@ double sideways(const plot &what, const extents &shown, std::size_t line) {
     return shown.x.span() * 0.005 * (static_cast<double>(line) - static_cast<double>(what.lines.size() - 1) / 2);
 }
 
+// Nothing where there is no value, or the axis has no place for it: then it is marked at the bottom.
+std::optional<double> height_of(const plot_point &point, const plot &what) {
+    return point.measured ? place_on(what.y.by, point.y) : std::nullopt;
+}
+
 std::string data_blocks(const plot &what, const extents &shown) {
     double bottom = shown.y.from() + shown.y.span() * 0.02;
     std::string script;
@@ -88,18 +93,17 @@ std::string data_blocks(const plot &what, const extents &shown) {
         std::string values, missing;
         double aside = sideways(what, shown, i);
         for (const auto &point : what.lines[i].points) {
-            auto x = place_on(what.x.by, point.x), y = place_on(what.y.by, point.y);
+            auto x = place_on(what.x.by, point.x), y = height_of(point, what);
             if (!x)
                 continue;
-            if (point.measured && y) {
-                // A whisker may go down to where the axis has no place.
-                double low = std::max(place_on(what.y.by, point.low).value_or(shown.y.from()), shown.y.from());
-                values +=
-                    fmt::format("{} {} {} {}\n", *x + aside, *y, low, place_on(what.y.by, point.high).value_or(*y));
-            } else {
+            if (!y) {
                 values += fmt::format("{} NaN NaN NaN\n", *x + aside); // interrupts the line
                 missing += fmt::format("{} {}\n", *x + aside, bottom);
+                continue;
             }
+            // A whisker may go down to where the axis has no place.
+            double low = std::max(place_on(what.y.by, point.low).value_or(shown.y.from()), shown.y.from());
+            values += fmt::format("{} {} {} {}\n", *x + aside, *y, low, place_on(what.y.by, point.high).value_or(*y));
         }
         script += fmt::format("$line{} << END\n{}END\n", i, values.empty() ? "0 NaN NaN NaN\n" : values);
         script += fmt::format("$missing{} << END\n{}END\n", i, missing.empty() ? "0 NaN\n" : missing);
@@ -124,7 +128,7 @@ std::string plot_command(const plot &what) {
             look.colour, what.dots ? fmt::format("pt {} ps 1.1", look.shape) : fmt::format("dt {}", look.dash),
             quoted_for_gnuplot(what.lines[i].name)));
         for (const auto &point : what.lines[i].points)
-            some_missing |= !point.measured;
+            some_missing |= !height_of(point, what);
     }
     for (std::size_t i = 0; some_missing && i < what.lines.size(); i++)
         parts.push_back(fmt::format("$missing{} using 1:2 with points lc rgb '{}' lw 2 pt 2 ps 1.4 notitle", i,

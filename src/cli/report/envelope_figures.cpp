@@ -57,13 +57,20 @@ getter of(std::optional<double> envelope_cell::*which) {
     return [which](const envelope_cell &cell) { return cell.*which; };
 }
 
+// Long enough to judge who had a share: 10 s were asked for, and a measurement ends when its threads see that it has.
+bool is_long(const workload_measurement &workload) {
+    return workload.cell_s() >= 9.5;
+}
+
 std::vector<table_row> rows_of(const workload_measurement &workload) {
     bool alone = workload.background() == 0;
     auto oversubscribed_cpu = [](const envelope_cell &cell) {
         return cell.oversubscribed ? cell.cpu_to_glibc : std::nullopt;
     };
-    std::optional<rule> best, best_fair;
-    if (alone)
+    std::optional<rule> best, best_fair, fair;
+    if (is_long(workload))
+        fair = {"fairness factor at most 0.6", of(&envelope_cell::fairness_factor), 0.6, false};
+    else if (alone)
         best = {"at least 0.9 of the best peer", of(&envelope_cell::to_best), 0.9, true};
     else
         best_fair = {"at least 0.95 of the best peer that starves nobody (fairness factor up to 0.7)",
@@ -80,8 +87,7 @@ std::vector<table_row> rows_of(const workload_measurement &workload) {
          rule{"longest wait at most twice glibc's", of(&envelope_cell::max_to_glibc), 2, false}},
         {"longest wait", of(&envelope_cell::wait_max_ns), format_duration_ns,
          rule{"no wait longer than a second", of(&envelope_cell::wait_max_ns), 1e9, false}},
-        {"fairness factor", of(&envelope_cell::fairness_factor), two_decimals,
-         rule{"fairness factor at most 0.6", of(&envelope_cell::fairness_factor), 0.6, false}},
+        {"fairness factor", of(&envelope_cell::fairness_factor), two_decimals, fair},
         {"CPU time of an operation to glibc's", of(&envelope_cell::cpu_to_glibc), ratio_text,
          rule{"where threads outnumber CPUs, CPU time of an operation at most glibc's", oversubscribed_cpu, 1, false}},
     };
@@ -89,7 +95,7 @@ std::vector<table_row> rows_of(const workload_measurement &workload) {
 
 // What is asked of a part of the cells.
 std::vector<rule> further_rules(const workload_measurement &workload) {
-    if (workload.background() > 0)
+    if (workload.background() > 0 || is_long(workload))
         return {};
     return {{"at least 1.0 of the best peer in 6 of 8 cells", of(&envelope_cell::to_best), 1.0, true, 6.0 / 8},
             {"at least 1.3 of glibc in 5 of 8 cells", of(&envelope_cell::to_glibc), 1.3, true, 5.0 / 8}};
@@ -148,19 +154,22 @@ void add_workload(const workload_measurement &workload, section &made, figure_ta
         return;
     cells all = envelope_of(workload, own);
     std::string where = workload.workload() + background_phrase(workload.background());
+    if (is_long(workload))
+        where += ", long cells";
     for (const auto &line : rows_of(workload)) {
         if (line.asked)
             rules.rows.push_back(rule_row(where, *line.asked, all));
     }
     for (const auto &one : further_rules(workload))
         rules.rows.push_back(rule_row(where, one, all));
-    made.figures.push_back({.name = fmt::format("envelope-{}", workload.background()),
-                            .title = fmt::format("{}: {} beside the other locks", where, own),
-                            .sentence = fmt::format(
-                                "Medians of {}; ratios are taken within a round. Peers are all other locks of the run.",
-                                format_number_of(std::max(workload.rounds(), 1u), "round")),
-                            .picture = {},
-                            .table = cell_table(workload, all)});
+    made.figures.push_back(
+        {.name = fmt::format("envelope-{}{}", workload.background(), is_long(workload) ? "-long" : ""),
+         .title = fmt::format("{}: {} beside the other locks", where, own),
+         .sentence =
+             fmt::format("Medians of {}; ratios are taken within a round. Peers are all other locks of the run.",
+                         format_number_of(std::max(workload.rounds(), 1u), "round")),
+         .picture = {},
+         .table = cell_table(workload, all)});
 }
 
 std::string spread_of(std::vector<double> ratios) {
@@ -235,7 +244,7 @@ section envelope_section(const std::vector<workload_measurement> &workloads,
                  .title = "On the upper envelope?",
                  .sentence =
                      "What is asked of Holdfast's default mutex, and what it keeps. Fairness is asked for over 10 "
-                     "seconds; cells that are shorter show more of it as unfair than there is.",
+                     "seconds: in cells that are shorter it is shown, but not judged.",
                  .figures = {}};
     figure_table rules{{"where", "asked", "met in"}, {}};
     for (const auto &one : workloads)

@@ -73,6 +73,15 @@ unsigned workload_measurement::cpus() const {
     return cpus_in(about_);
 }
 
+double workload_measurement::cell_s() const {
+    std::vector<double> lengths;
+    for (const auto &one : records_) {
+        if (one.measured_s)
+            lengths.push_back(*one.measured_s);
+    }
+    return median(lengths).value_or(0);
+}
+
 bool workload_measurement::has_lock(const std::string &lock) const {
     return std::find(locks_.begin(), locks_.end(), lock) != locks_.end();
 }

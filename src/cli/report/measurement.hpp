@@ -45,6 +45,7 @@ public:
     const std::vector<unsigned> &threads() const { return threads_; }
     const std::vector<result_record> &records() const { return records_; }
     unsigned rounds() const { return rounds_; }
+    double cell_s() const; // how long a measurement usually was; 0: not known
     bool has_lock(const std::string &lock) const;
     std::size_t not_ok() const;
 

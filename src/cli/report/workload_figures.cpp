@@ -84,8 +84,9 @@ plot_line line_over_threads(const workload_measurement &of, const statistic &val
 }
 
 std::string conditions(const workload_measurement &of) {
-    return fmt::format("{}{}; median of {}, minimum to maximum", of.workload(), background_phrase(of.background()),
-                       format_number_of(std::max(of.rounds(), 1u), "round"));
+    std::string length = of.cell_s() > 0 ? " of " + format_duration_ns(1e9 * of.cell_s()) : "";
+    return fmt::format("{}{}; median of {}{}, minimum to maximum", of.workload(), background_phrase(of.background()),
+                       format_number_of(std::max(of.rounds(), 1u), "round"), length);
 }
 
 bool measured(const workload_measurement &of, const statistic &value) {
@@ -119,8 +120,11 @@ public:
         picture.marked_x = of_.cpus();
         picture.mark_label = format_number_of(of_.cpus(), "CPU");
         for (const auto &lock : drawn_.among(of_.locks())) {
-            picture.lines.push_back(line_over_threads(of_, value, lock));
-            picture.lines.back().style = drawn_.style_of(lock);
+            plot_line line = line_over_threads(of_, value, lock);
+            if (line.points.empty())
+                continue;
+            line.style = drawn_.style_of(lock);
+            picture.lines.push_back(line);
         }
         one.picture = std::move(picture);
         made_.figures.push_back(std::move(one));
