@@ -14,6 +14,8 @@
 namespace holdfast::bench {
 namespace {
 
+static_assert(cli::slice_us_max == HF_USCL_SLICE_US_MAX);
+
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 
@@ -85,9 +87,9 @@ int workload_main(int argc, char **argv, const std::string &name,
             ->capture_default_str();
     if (further == further_options::slice_and_section || further == further_options::readers_and_writers) {
         app.add_option("--slice-us", options.slice_us, "Microseconds of a slice of u-SCL or RW-SCL")
-            ->check(cli::from_to(0.0, double(HF_USCL_SLICE_US_MAX)));
+            ->check(cli::from_to(0.0, double(cli::slice_us_max)));
         app.add_option("--section-us", options.section_us, "Microseconds of a critical section")
-            ->check(cli::from_to(0.0, 1e6));
+            ->check(cli::from_to(0.0, cli::section_us_max));
     }
     if (further == further_options::time_between)
         app.add_option("--between-us", options.between_us, "Microseconds from a release to the next request")
@@ -112,6 +114,10 @@ int workload_main(int argc, char **argv, const std::string &name,
         cli::result_record record = make_record(name, lock, run(options));
         if (options.between_us >= 0)
             record.between_us = options.between_us;
+        if (options.slice_us >= 0)
+            record.slice_us = options.slice_us;
+        if (options.section_us >= 0)
+            record.section_us = options.section_us;
         fmt::print("{}\n", cli::json(record).dump());
         return 0;
     } catch (const std::exception &error) {

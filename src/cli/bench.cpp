@@ -8,101 +8,29 @@
 #include <tuple>
 
 #include "cli/background_load.hpp"
+#include "cli/bench_options.hpp"
+#include "cli/bench_picture.hpp"
 #include "cli/cell_runner.hpp"
 #include "cli/cell_summary.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/file_digest.hpp"
-#include "cli/install.hpp"
 #include "cli/interruption.hpp"
 #include "cli/machine.hpp"
-#include "cli/measured_locks.hpp"
 #include "cli/number_range.hpp"
 #include "cli/output_file.hpp"
-#include "cli/plot.hpp"
 #include "cli/progress.hpp"
-#include "cli/quantity.hpp"
 #include "cli/record_file.hpp"
 #include "cli/session.hpp"
+#include "cli/slice_grid.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
 
 namespace holdfast::cli {
 namespace {
 
-struct bench_options {
-    bool list = false;
-    std::string workload;
-    std::vector<std::string> locks = every_lock();
-    std::vector<unsigned> threads{1, 2, 4, 8, 16, 32, 64};
-    double seconds = 0.5;
-    unsigned rounds = 3;
-    unsigned background = 0;
-    std::optional<double> between_us;
-    double patience_s = 30;
-    std::string json_path;
-    std::string resume_path;
-    std::string plot_path;
-    std::vector<std::string> arguments; // to the workload program
-    bool names_locks = false, names_threads = false;
-};
-
 int list_workloads() {
     for (const auto &one : workloads())
         fmt::print("{:<18}  {}\n", one.name, one.summary);
     return exit_ok;
-}
-
-void check_workload(const std::string &name) {
-    if (find_workload(name))
-        return;
-    std::string known;
-    for (const auto &one : workloads())
-        known += (known.empty() ? "" : ", ") + std::string(one.name);
-    throw usage_error(name.empty() ? "which workload? Use one of " + known
-                                   : fmt::format("there is no workload '{}': use one of {}", name, known));
-}
-
-// All that decides what is measured, in the order in which a difference is told.
-json options_for_file(const bench_options &options) {
-    json noted = {{"workload", options.workload},
-                  {"locks", options.locks},
-                  {"threads", options.threads},
-                  {"seconds", options.seconds},
-                  {"rounds", options.rounds},
-                  {"background", options.background},
-                  {"between_us", nullptr},
-                  {"arguments", options.arguments},
-                  {"build", digest_of(workload_program(options.workload))}};
-    if (options.between_us)
-        noted["between_us"] = *options.between_us;
-    return noted;
-}
-
-plot make_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
-    plot picture;
-    picture.title = options.workload + ": throughput over threads";
-    picture.subtitles = {fmt::format("{}, {}; {} of {} s, median, minimum to maximum{}", machine_in(about),
-                                     about.at("kernel").get<std::string>(), format_number_of(options.rounds, "round"),
-                                     options.seconds, background_phrase(options.background)),
-                         "$ " + about.at("command").get<std::string>()};
-    picture.x = {"threads", scale::binary, [](double count) { return fmt::format("{}", count); }};
-    picture.y = {"operations per second", scale::logarithmic, format_round_count};
-    picture.marked_x = about.at("cpus").get<unsigned>();
-    picture.mark_label = format_number_of(about.at("cpus").get<unsigned>(), "CPU");
-    std::vector<unsigned> threads = options.threads;
-    std::sort(threads.begin(), threads.end());
-    for (const auto &lock : options.locks) {
-        plot_line line{lock, {}, {}};
-        for (unsigned count : threads) {
-            cell_summary one = summarize(records, lock, count);
-            if (one.ops_per_s && *one.ops_per_s > 0)
-                line.points.push_back({double(count), *one.ops_per_s, *one.ops_per_s_min, *one.ops_per_s_max});
-            else if (one.rounds > 0)
-                line.points.push_back({double(count), 0, 0, 0, false});
-        }
-        picture.lines.push_back(line);
-    }
-    return picture;
 }
 
 // One run of the verb.
@@ -149,7 +77,7 @@ public:
     }
 
 private:
-    std::size_t cell_count() const { return options_.locks.size() * options_.threads.size() * options_.rounds; }
+    std::size_t cell_count() const { return cells_of_round(options_, 1).size() * options_.rounds; }
 
     // Takes over what the file has.
     void go_on() {
@@ -161,24 +89,20 @@ private:
             json_file_->refuse_records();
         }
         for (const auto &one : records_)
-            measured_.insert({one.lock, one.threads, one.round});
+            measured_.insert({one.lock, one.threads, one.round, one.slice_us, one.section_us});
         if (!records_.empty())
             fmt::print(stderr, "holdfast: going on with '{}': {} of {} cells are there\n", json_file_->name(),
                        records_.size(), cell_count());
     }
 
-    // The locks take turns within a round, so that what changes on the machine meanwhile changes for all; each round
-    // begins with another lock, so that none always follows the same one.
     void measure(const cell_runner &runner, const interruption &interrupted) {
         progress bar(cell_count() - std::min(cell_count(), records_.size()));
-        for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
-            for (unsigned threads : options_.threads) {
-                for (const auto &lock : rotated(options_.locks, round - 1)) {
-                    if (measured_.contains({lock, threads, round}))
-                        continue;
-                    if (interrupted.requested() || !measure_cell(runner, {lock, threads, round}, bar))
-                        break;
-                }
+        for (unsigned round = 1; round <= options_.rounds; round++) {
+            for (const cell &one : cells_of_round(options_, round)) {
+                if (measured_.contains({one.lock, one.threads, one.round, one.slice_us, one.section_us}))
+                    continue;
+                if (interrupted.requested() || !measure_cell(runner, one, bar))
+                    return;
             }
         }
     }
@@ -210,7 +134,9 @@ private:
             return;
         fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n\n", options_.workload, machine_in(about_), options_.seconds,
                    background_phrase(options_.background), about_.at("monitor").get<std::string>());
-        fmt::print("{}", cell_tables(records_, options_.locks, options_.threads));
+        slice_grid grid{contenders_of(options_.locks, options_.slices_us), options_.sections_us, options_.threads};
+        fmt::print("{}", options_.sections_us.empty() ? cell_tables(records_, options_.locks, options_.threads)
+                                                      : grid.tables(records_));
     }
 
     void show_files() const {
@@ -221,7 +147,7 @@ private:
             fmt::print("Records: {}\n", json_file_->name());
         }
         if (plot_file_) {
-            plot_file_->write(draw(make_plot(options_, records_, about_), picture_format_of(options_.plot_path)));
+            plot_file_->write(bench_picture(options_, records_, about_, picture_format_of(options_.plot_path)));
             fmt::print("Picture: {}\n", plot_file_->name());
         }
     }
@@ -231,33 +157,15 @@ private:
     std::optional<output_file> plot_file_;
     json about_;
     std::vector<result_record> records_;
-    std::set<std::string> absent_;                                   // of which it has been said
-    std::set<std::tuple<std::string, unsigned, unsigned>> measured_; // before this run: lock, threads, round
+    std::set<std::string> absent_; // of which it has been said
+    // Before this run: lock, threads, round, lengths.
+    std::set<std::tuple<std::string, unsigned, unsigned, std::optional<double>, std::optional<double>>> measured_;
 };
-
-// What a user did not say, the workload does.
-void complete(bench_options &options) {
-    const workload &chosen = *find_workload(options.workload);
-    if (chosen.compares == lockers::threads)
-        return;
-    if (!options.names_locks)
-        options.locks = CLI::detail::split(chosen.locks, ',');
-    if (!options.names_threads)
-        options.threads = {1, 2, 4, 8, 16};
-}
 
 int bench(bench_options options) {
     if (options.list)
         return list_workloads();
-    check_workload(options.workload);
     complete(options);
-    bool of_threads = find_workload(options.workload)->compares == lockers::threads;
-    check_locks(options.locks, of_threads ? lock_choice::with_peers : lock_choice::coroutines);
-    options.threads = without_repeats(options.threads);
-    if (options.between_us && !takes_time_between(options.workload))
-        throw usage_error(fmt::format("'{}' has a time between sections of its own: leave --between-us out, or use "
-                                      "shared-memory",
-                                      options.workload));
     return bench_run(std::move(options)).run();
 }
 
@@ -293,6 +201,18 @@ void add_bench(CLI::App &app, action &chosen) {
                      "shared-memory: microseconds from a release to the next request")
         ->type_name("US")
         ->check(from_to(0.0, between_us_max));
+    verb->add_option("--slices-us", options->slices_us, "scl-slice: lengths of slices, in microseconds")
+        ->type_name("US,...")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(from_to(0u, slice_us_max))
+        ->capture_default_str();
+    verb->add_option("--sections-us", options->sections_us, "scl-slice: lengths of critical sections, in microseconds")
+        ->type_name("US,...")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(from_to(0.0, section_us_max))
+        ->capture_default_str();
     verb->add_option("--timeout", options->patience_s, "How long a cell may take beyond its warm-up and --seconds")
         ->type_name("S")
         ->check(from_to(seconds_min, seconds_max))
@@ -303,7 +223,8 @@ void add_bench(CLI::App &app, action &chosen) {
                      "As --json, but go on with what is there: cells that it has are not measured again")
         ->type_name("FILE")
         ->excludes(json_option);
-    verb->add_option("--plot", options->plot_path, "Draw throughput over threads: a .svg or .png file (needs gnuplot)")
+    verb->add_option("--plot", options->plot_path,
+                     "Draw throughput over threads, or a heat map of lengths: a .svg or .png file (needs gnuplot)")
         ->type_name("FILE");
     verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"
                  "130 when interrupted (what was measured is shown and kept).\n"
@@ -313,6 +234,7 @@ void add_bench(CLI::App &app, action &chosen) {
     verb->callback([options, verb, &chosen] {
         options->names_locks = verb->count("--locks") > 0;
         options->names_threads = verb->count("--threads") > 0;
+        options->names_lengths = verb->count("--slices-us") + verb->count("--sections-us") > 0;
         chosen = [options] { return bench(*options); };
     });
 }

@@ -51,7 +51,12 @@ void judge(const process_end &end, cell_result &result) {
 } // namespace
 
 std::string cell::label() const {
-    return fmt::format("{}, {}, round {}", lock, format_number_of(threads, "thread"), round);
+    std::string lengths;
+    if (slice_us)
+        lengths += fmt::format(", slices of {} us", *slice_us);
+    if (section_us)
+        lengths += fmt::format(", sections of {} us", *section_us);
+    return fmt::format("{}, {}{}, round {}", lock, format_number_of(threads, "thread"), lengths, round);
 }
 
 cell_runner::cell_runner(settings chosen, const interruption &interrupted)
@@ -71,6 +76,10 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
                                      fmt::format("{}", settings_.seconds)};
     if (settings_.between_us)
         command.insert(command.end(), {"--between-us", fmt::format("{}", *settings_.between_us)});
+    if (one.slice_us)
+        command.insert(command.end(), {"--slice-us", fmt::format("{}", *one.slice_us)});
+    if (one.section_us)
+        command.insert(command.end(), {"--section-us", fmt::format("{}", *one.section_us)});
     command.insert(command.end(), settings_.arguments.begin(), settings_.arguments.end());
     process workload(program{command, settings_.variables});
     // It warms up for as long as it measures, at most.
@@ -87,6 +96,8 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
     result.record.round = one.round;
     result.record.arguments = fmt::format("{}", fmt::join(settings_.arguments, " "));
     result.record.between_us = settings_.between_us;
+    result.record.slice_us = one.slice_us;
+    result.record.section_us = one.section_us;
     judge(end, result);
     return result;
 }

@@ -16,6 +16,8 @@ struct cell {
     std::string lock;
     unsigned threads;
     unsigned round;
+    std::optional<double> slice_us{};   // of the lock's slices; empty: it has none, or as it is
+    std::optional<double> section_us{}; // of critical sections; empty: the workload's own
 
     std::string label() const;
 };

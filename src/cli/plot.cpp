@@ -3,20 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-
-#include "cli/exit_status.hpp"
-#include "cli/process.hpp"
 
 namespace holdfast::cli {
 namespace {
 
 constexpr int width = 1000;
 constexpr int height = 620;
-constexpr std::chrono::seconds gnuplot_patience{60};
-constexpr std::size_t subtitle_length_max = 125;
 
 // Okabe and Ito's palette, which colour-blind readers can tell apart, and a point shape each for those without colour.
 struct style {
@@ -32,18 +26,6 @@ constexpr std::array<style, plot_styles> styles = {{{"#000000", 5, "1"},
                                                     {"#E69F00", 4, "'-'"},
                                                     {"#56B4E9", 6, "'-'"},
                                                     {"#7F7F7F", 8, "'.'"}}};
-
-// What means something to gnuplot within double quotes is written as an octal number.
-std::string quoted_for_gnuplot(const std::string &text) {
-    std::string quoted = "\"";
-    for (char c : text) {
-        if (c == '\\' || c == '"' || c == '`' || c == '\n')
-            quoted += fmt::format("\\{:03o}", static_cast<unsigned>(c));
-        else
-            quoted += c;
-    }
-    return quoted + "\"";
-}
 
 struct extents {
     axis_extent x;
@@ -140,32 +122,6 @@ std::string plot_command(const plot &what) {
     return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
 }
 
-// Cuts a line that is too long where there are spaces, and puts the pieces at the end of `lines`.
-void wrap(std::string line, std::vector<std::string> &lines) {
-    while (line.size() > subtitle_length_max) {
-        std::size_t space = line.rfind(' ', subtitle_length_max);
-        if (space == std::string::npos || space < subtitle_length_max / 2)
-            space = subtitle_length_max;
-        lines.push_back(line.substr(0, space));
-        line = "    " + line.substr(line[space] == ' ' ? space + 1 : space);
-    }
-    lines.push_back(line);
-}
-
-std::string headings(const plot &what) {
-    std::vector<std::string> subtitles;
-    for (const auto &one : what.subtitles)
-        wrap(one, subtitles);
-    std::string script =
-        fmt::format("set label 1 {} at graph 0, graph 1 offset 0, {} font ',15' front noenhanced\n",
-                    quoted_for_gnuplot(what.title), 1.0 + 1.25 * static_cast<double>(subtitles.size()));
-    for (std::size_t i = 0; i < subtitles.size(); i++)
-        script += fmt::format(
-            "set label {} {} at graph 0, graph 1 offset 0, {} font ',10' tc rgb '#505050' front noenhanced\n", i + 2,
-            quoted_for_gnuplot(subtitles[i]), 0.8 + 1.15 * static_cast<double>(subtitles.size() - 1 - i));
-    return script + fmt::format("set tmargin {}\n", 3 + static_cast<int>(1.3 * static_cast<double>(subtitles.size())));
-}
-
 std::string mark(const plot &what) {
     if (what.marked_x <= 0)
         return "";
@@ -177,15 +133,8 @@ std::string mark(const plot &what) {
 
 std::string script_of(const plot &what, picture_format format) {
     extents shown(what);
-    std::string script =
-        format == picture_format::svg
-            ? fmt::format(
-                  "set terminal svg size {},{} font 'DejaVu Sans,Arial,sans-serif,12' background '#ffffff' dynamic\n",
-                  width, height)
-            : fmt::format("set terminal pngcairo size {},{} font 'DejaVu Sans,12' background '#ffffff'\n", width,
-                          height);
-    script += "set encoding utf8\n"
-              "set border 3 lc rgb '#404040'\n"
+    std::string script = gnuplot_terminal(format, width, height);
+    script += "set border 3 lc rgb '#404040'\n"
               "set key outside right center Left reverse samplen 2.5 spacing 1.4 noenhanced\n"
               "set errorbars small\n"
               "set grid ytics xtics lc rgb '#e0e0e0' lt 1 lw 1\n";
@@ -194,37 +143,14 @@ std::string script_of(const plot &what, picture_format format) {
     script += fmt::format("set ytics nomirror ({})\nset xtics nomirror ({})\n", tick_list(shown.y), tick_list(shown.x));
     script += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted_for_gnuplot(what.x.label),
                           quoted_for_gnuplot(what.y.label));
-    return script + headings(what) + mark(what) + data_blocks(what, shown) + plot_command(what);
+    return script + gnuplot_headings(what.title, what.subtitles) + mark(what) + data_blocks(what, shown) +
+           plot_command(what);
 }
 
 } // namespace
 
-picture_format picture_format_of(const std::string &path) {
-    std::string extension = std::filesystem::path(path).extension().string();
-    if (extension == ".svg")
-        return picture_format::svg;
-    if (extension == ".png")
-        return picture_format::png;
-    throw usage_error(
-        fmt::format("can't tell the picture's format from '{}': use a name that ends in .svg or .png", path));
-}
-
-void check_gnuplot(const std::string &otherwise) {
-    try {
-        process(program{{"gnuplot", "--version"}}).wait(gnuplot_patience, nullptr);
-    } catch (const failure &) {
-        throw usage_error(
-            "there is no gnuplot to draw pictures with: install it (Debian: apt-get install gnuplot-nox)" + otherwise);
-    }
-}
-
 std::string draw(const plot &what, picture_format format) {
-    program gnuplot{{"gnuplot", "-"}};
-    gnuplot.input = script_of(what, format);
-    process_end end = process(gnuplot).wait(gnuplot_patience, nullptr);
-    if (!end.succeeded() || end.output.empty())
-        throw failure(fmt::format("gnuplot could not draw the picture: it {}: {}", end.sentence(), end.errors));
-    return end.output;
+    return run_gnuplot(script_of(what, format));
 }
 
 } // namespace holdfast::cli

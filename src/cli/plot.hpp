@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/gnuplot.hpp"
 #include "cli/plot_scale.hpp"
 
 namespace holdfast::cli {
@@ -38,14 +39,6 @@ struct plot {
 
 // Lines beyond these look like one of them.
 inline constexpr std::size_t plot_styles = 8;
-
-enum class picture_format { svg, png };
-
-// By the file name's extension. Throws usage_error when it is neither.
-picture_format picture_format_of(const std::string &path);
-
-// Throws usage_error when there is no gnuplot to draw with; it ends with `otherwise`: what else the user can do.
-void check_gnuplot(const std::string &otherwise);
 
 // The picture file's content. Throws failure.
 std::string draw(const plot &what, picture_format format);

@@ -35,6 +35,13 @@ constexpr std::array<std::pair<const char *, std::optional<double> result_record
     {"spins", &result_record::spins},
 }};
 
+// What the workload's program was told, in microseconds.
+constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 3> told_lengths = {{
+    {"between_us", &result_record::between_us},
+    {"slice_us", &result_record::slice_us},
+    {"section_us", &result_record::section_us},
+}};
+
 cell_status status_named(const std::string &name) {
     for (cell_status status : all_statuses) {
         if (name == name_of(status))
@@ -79,8 +86,10 @@ void to_json(json &target, const result_record &record) {
                   {"background", record.background}, {"round", record.round}, {"status", name_of(record.status)}};
     if (!record.arguments.empty())
         target["arguments"] = record.arguments;
-    if (record.between_us)
-        target["between_us"] = *record.between_us;
+    for (auto [name, length] : told_lengths) {
+        if (record.*length)
+            target[name] = *(record.*length);
+    }
     for (auto [name, field] : measured_fields) {
         if (record.*field)
             target[name] = *(record.*field);
@@ -102,7 +111,8 @@ void from_json(const json &source, result_record &record) {
     auto read_if_there = [&source](const char *name, std::optional<double> &value) {
         value = source.contains(name) ? std::optional(source.at(name).get<double>()) : std::nullopt;
     };
-    read_if_there("between_us", record.between_us);
+    for (auto [name, length] : told_lengths)
+        read_if_there(name, record.*length);
     for (auto [name, field] : measured_fields)
         read_if_there(name, record.*field);
     record.wait_counts = {};

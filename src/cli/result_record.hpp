@@ -39,6 +39,8 @@ struct result_record {
     unsigned round = 0;               // from 1; 0: the workload program was run by itself
     std::string arguments;            // that the workload program was given besides; not written when empty
     std::optional<double> between_us; // what --between-us said; absent: the workload's own time
+    std::optional<double> slice_us;   // length of u-SCL's slices, where the workload was told; likewise
+    std::optional<double> section_us; // of critical sections
     cell_status status = cell_status::ok;
 
     // Absent when not measured.

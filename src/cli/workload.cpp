@@ -6,9 +6,11 @@ namespace holdfast::cli {
 const std::vector<workload> &workloads() {
     static const std::vector<workload> all = {
 #define HF_WORKLOAD(name, summary) {name, lockers::threads, "", summary},
+#define HF_SLICE_WORKLOAD(name, locks, summary) {name, lockers::threads, locks, summary},
 #define HF_CORO_WORKLOAD(name, locks, summary) {name, lockers::coroutines, locks, summary},
 #include "cli/workload_list.def"
 #undef HF_WORKLOAD
+#undef HF_SLICE_WORKLOAD
 #undef HF_CORO_WORKLOAD
     };
     return all;
@@ -33,6 +35,10 @@ const std::vector<std::string> &coro_lock_names() {
 
 bool takes_time_between(const std::string &name) {
     return name == "shared-memory";
+}
+
+bool takes_lengths(const std::string &name) {
+    return name == "scl-slice";
 }
 
 } // namespace holdfast::cli

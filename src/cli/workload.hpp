@@ -11,6 +11,8 @@ inline constexpr unsigned threads_max = 10000;
 inline constexpr double seconds_min = 0.001;
 inline constexpr double seconds_max = 86400;
 inline constexpr double between_us_max = 1e6;
+inline constexpr double section_us_max = 1e6;
+inline constexpr unsigned slice_us_max = 100'000;
 
 // How a workload program ends when the lock that it was told to use is not to be had here; what is missing is the last
 // line that it wrote to stderr. (EX_UNAVAILABLE of sysexits.h.)
@@ -22,7 +24,7 @@ enum class lockers { threads, coroutines };
 struct workload {
     const char *name;
     lockers compares;
-    const char *locks; // of coroutines: those that are measured when none are named
+    const char *locks; // those that are measured when none are named; empty: glibc and all of Holdfast's
     const char *summary;
 };
 
@@ -35,5 +37,8 @@ const std::vector<std::string> &coro_lock_names();
 
 // Whether it takes --between-us.
 bool takes_time_between(const std::string &name);
+
+// Whether a cell of it has a length of slices and one of sections: --slices-us and --sections-us.
+bool takes_lengths(const std::string &name);
 
 } // namespace holdfast::cli

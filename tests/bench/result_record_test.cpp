@@ -36,6 +36,8 @@ result_record full_record() {
     record.delay_p99_ns = 50;
     record.delay_max_ns = 7e4;
     record.between_us = 2.5;
+    record.slice_us = 2000;
+    record.section_us = 0.5;
     record.measured_s = 0.5;
     record.spins = 1e6;
     record.wait_counts.add(80, 1000);
@@ -79,6 +81,8 @@ TEST(result_record, has_the_documented_fields) {
                                               "bystander_turns_per_s",
                                               "bystander_share",
                                               "between_us",
+                                              "slice_us",
+                                              "section_us",
                                               "spins",
                                               "measured_s",
                                               "wait_counts",

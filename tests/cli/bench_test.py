@@ -227,8 +227,8 @@ def test_list(holdfast):
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()] == [
         "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive",
-        "scl-readers-writers", "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar", "coro-channel",
-        "coro-queuing-delay"]
+        "scl-readers-writers", "scl-slice", "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar",
+        "coro-channel", "coro-queuing-delay"]
 
 
 def test_quiet_where_there_is_no_terminal(holdfast):
@@ -258,6 +258,10 @@ def test_quiet_where_there_is_no_terminal(holdfast):
     (["shared-memory", "--colour"], ["--colour"]),
     (["shared-memory", "--between-us", "-1"], ["--between-us", "'-1'"]),
     (["hash-table", "--between-us", "1"], ["'hash-table'", "leave --between-us out"]),
+    (["scl-fairness", "--slices-us", "1"], ["'scl-fairness'", "leave --slices-us and --sections-us out"]),
+    (["scl-fairness", "--sections-us", "1"], ["'scl-fairness'", "leave --slices-us and --sections-us out"]),
+    (["scl-slice", "--slices-us", "100001"], ["--slices-us", "'100001'", "from 0 to 100000"]),
+    (["scl-slice", "--sections-us", "nan"], ["--sections-us", "'nan'"]),
     (["shared-memory", "--json", "/tmp/a.json", "--resume", "/tmp/b.json"], ["--resume"]),
     (["shared-memory", "--resume", "/nonexistent/cells.json"], ["/nonexistent/cells.json", "No such file"]),
 ])
@@ -282,6 +286,62 @@ def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
         assert one["status"] == "ok"
         assert ("jain_hold" in one) == (workload in ("scl-fairness", "scl-interactive"))
         assert ("share_error" in one) == (workload == "scl-proportion")
+
+
+SLICES = ["bench", "scl-slice", "--seconds", "0.05", "--rounds", "2", "--threads", "2", "--slices-us", "0,2000",
+          "--sections-us", "1,50"]
+
+
+def lengths(path):
+    return [(one["round"], one["section_us"], one["lock"], one.get("slice_us"))
+            for one in json.loads(path.read_text())["records"]]
+
+
+def test_slices_are_measured_by_sections(holdfast, tmp_path):
+    """Shown able to fail: slices given to every lock; locks not rotated; the section's length left out of what --resume
+    knows a cell by, or of a cell's command."""
+    path = tmp_path / "cells.json"
+    result = holdfast(*SLICES, "--json", path, "--plot", tmp_path / "heat.svg")
+    assert result.returncode == 0, result.stderr
+    in_turn = [("glibc", None), ("uscl", 0), ("uscl", 2000)]
+    expected = [(number, section, *which) for number, turn in ((1, in_turn), (2, in_turn[1:] + in_turn[:1]))
+                for section in (1, 50) for which in turn]
+    assert lengths(path) == expected
+    content = json.loads(path.read_text())
+    assert content["about"]["options"]["slices_us"] == [0, 2000]
+    assert content["about"]["options"]["sections_us"] == [1, 50]
+    for one in content["records"]:
+        assert one["status"] == "ok" and 0 < one["jain_hold"] <= 1.000001
+        assert one["ops_per_s"] <= 1e6 / one["section_us"] * 1.2  # it was as long inside as it was told to be
+    lines = result.stdout.splitlines()
+    for title in ("Operations per second", "Ratio to glibc", "from request to release, maximum", "Jain's index"):
+        at = next(number for number, line in enumerate(lines) if title in line)
+        assert lines[at].startswith("2 threads: ")
+        assert re.split(r"  +", lines[at + 1]) == ["section", "glibc", "uscl 0", "uscl 2ms"]
+        assert [line.split()[0] for line in lines[at + 2:at + 4]] == ["1us", "50us"]
+        assert all(len(line.split()) == 4 for line in lines[at + 2:at + 4])
+    svg = " ".join("".join(xml.etree.ElementTree.parse(tmp_path / "heat.svg").getroot().itertext()).split())
+    for text in ("slices of the lock by critical sections", "2 threads: operations per second", "uscl 2ms", "50us"):
+        assert text in svg
+
+    # All that is missing is one cell of several with the same lock, number of threads and round.
+    kept = content["records"][:4] + content["records"][5:]
+    path.write_text(json.dumps({**content, "records": kept}))
+    result = holdfast(*SLICES, "--resume", path)
+    assert result.returncode == 0, result.stderr
+    assert "11 of 12 cells are there" in result.stderr
+    assert lengths(path) == expected[:4] + expected[5:] + [expected[4]]
+
+
+def test_lengths_that_are_not_named_are_the_workloads(holdfast, tmp_path):
+    path = tmp_path / "cells.json"
+    result = holdfast("bench", "scl-slice", "--seconds", "0.01", "--rounds", "1", "--locks", "blocking,uscl",
+                      "--sections-us", "1", "--json", path)
+    assert result.returncode == 0, result.stderr
+    assert "Ratio" not in result.stdout
+    records = json.loads(path.read_text())["records"]
+    assert [one.get("slice_us") for one in records] == [None, 0, 10, 100, 1000, 2000, 10000]
+    assert {one["threads"] for one in records} == {4}
 
 
 def test_readers_and_writers_have_their_shares_measured(holdfast, tmp_path):

@@ -59,7 +59,8 @@ workload_measurement::workload_measurement(const results &file) : about_(file.ab
     if (records_.empty())
         refuse("no records");
     for (const auto &one : records_) {
-        if (one.workload != workload() || one.background != background() || one.between_us != between_us())
+        if (one.workload != workload() || one.background != background() || one.between_us != between_us() ||
+            one.slice_us != records_.front().slice_us || one.section_us != records_.front().section_us)
             refuse("records of more than one workload");
         note_once(locks_, one.lock);
         note_once(threads_, one.threads);

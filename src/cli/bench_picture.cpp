@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/bench_picture.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "cli/background_load.hpp"
+#include "cli/cell_summary.hpp"
+#include "cli/plot.hpp"
+#include "cli/quantity.hpp"
+#include "cli/results_file.hpp"
+#include "cli/slice_grid.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+std::vector<std::string> subtitles(const bench_options &options, const json &about, const char *figures) {
+    return {fmt::format("{}, {}; {} of {} s, {}{}", machine_in(about), about.at("kernel").get<std::string>(),
+                        format_number_of(options.rounds, "round"), options.seconds, figures,
+                        background_phrase(options.background)),
+            "$ " + about.at("command").get<std::string>()};
+}
+
+plot throughput_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+    plot picture;
+    picture.title = options.workload + ": throughput over threads";
+    picture.subtitles = subtitles(options, about, "median, minimum to maximum");
+    picture.x = {"threads", scale::binary, [](double count) { return fmt::format("{}", count); }};
+    picture.y = {"operations per second", scale::logarithmic, format_round_count};
+    picture.marked_x = about.at("cpus").get<unsigned>();
+    picture.mark_label = format_number_of(about.at("cpus").get<unsigned>(), "CPU");
+    std::vector<unsigned> threads = options.threads;
+    std::sort(threads.begin(), threads.end());
+    for (const auto &lock : options.locks) {
+        plot_line line{lock, {}, {}};
+        for (unsigned count : threads) {
+            cell_summary one = summarize(records, lock, count);
+            if (one.ops_per_s && *one.ops_per_s > 0)
+                line.points.push_back({double(count), *one.ops_per_s, *one.ops_per_s_min, *one.ops_per_s_max});
+            else if (one.rounds > 0)
+                line.points.push_back({double(count), 0, 0, 0, false});
+        }
+        picture.lines.push_back(line);
+    }
+    return picture;
+}
+
+heat_map lengths_map(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+    slice_grid grid{contenders_of(options.locks, options.slices_us), options.sections_us, options.threads};
+    heat_map picture = grid.picture(records);
+    picture.title = options.workload + ": slices of the lock by critical sections";
+    picture.subtitles = subtitles(options, about, "medians, of waits the maximum");
+    picture.row_title = "section";
+    return picture;
+}
+
+} // namespace
+
+std::string bench_picture(const bench_options &options, const std::vector<result_record> &records, const json &about,
+                          picture_format format) {
+    return options.sections_us.empty() ? draw(throughput_plot(options, records, about), format)
+                                       : draw(lengths_map(options, records, about), format);
+}
+
+} // namespace holdfast::cli

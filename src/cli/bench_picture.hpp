@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What `bench --plot` draws: throughput over numbers of threads, or a heat map of lengths.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/bench_options.hpp"
+#include "cli/gnuplot.hpp"
+
+namespace holdfast::cli {
+
+// The picture file's content. Throws failure.
+std::string bench_picture(const bench_options &options, const std::vector<result_record> &records, const json &about,
+                          picture_format format);
+
+} // namespace holdfast::cli
