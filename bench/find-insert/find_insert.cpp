@@ -4,6 +4,7 @@
 // mutex the threads that insert get most of its time, and those that find starve.
 #include <atomic>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "find-insert/ordered_store.hpp"
 #include "program/program.hpp"
@@ -18,6 +19,7 @@ using namespace holdfast::bench;
 struct store_options {
     std::uint64_t keys = 100'000;
     unsigned inserting_percent = 50;
+    unsigned find_nice = 0; // of the threads that find
 };
 
 class held {
@@ -95,6 +97,8 @@ std::vector<figure> run(const program_options &options, const store_options &wan
     timed_run done = run_until_stopped(options, [&](unsigned thread, const stop_sign &stop) {
         random_numbers random(thread + 1'000'000'007u);
         bool inserts = thread < inserting;
+        if (!inserts && wanted.find_nice > 0)
+            setpriority(PRIO_PROCESS, 0, static_cast<int>(wanted.find_nice)); // of this thread
         std::uint64_t operations =
             inserts ? insert_until(stop, store, random) : find_until(stop, store, wanted, random);
         (inserts ? insertions : finds) += operations;
@@ -112,7 +116,8 @@ int main(int argc, char **argv) {
     program what{.name = "find-insert",
                  .summary = "An ordered store under one mutex: threads that find and threads that insert.",
                  .options = {{"--keys", wanted.keys, 1, 10'000'000, "Number of keys that are there from the beginning"},
-                             {"--inserting", wanted.inserting_percent, 0, 100, "Percent of the threads that insert"}},
+                             {"--inserting", wanted.inserting_percent, 0, 100, "Percent of the threads that insert"},
+                             {"--find-nice", wanted.find_nice, 0, 19, "Nice value of the threads that find"}},
                  .run = [&wanted](const program_options &options) { return run(options, wanted); }};
     return program_main(argc, argv, what);
 }

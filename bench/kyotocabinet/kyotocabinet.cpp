@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Kyoto Cabinet's CacheDB as it comes, through its C interface: a hash table in memory, 16 slots with a mutex each.
+// Kyoto Cabinet as it comes, through its C interface. Its CacheDB is a hash table in memory, 16 slots with a mutex
+// each; its prototype databases are a hash table and a tree under one reader-writer lock, which starves writers if the
+// platform's does (SCL, section 5.5).
 #include <kclangc.h>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "program/key_value_workload.hpp"
 
@@ -10,8 +13,9 @@ namespace {
 
 class kyoto_store final : public holdfast::bench::key_value_store {
 public:
-    kyoto_store() {
-        if (!kcdbopen(database_.get(), "*", KCOWRITER | KCOCREATE)) // that name stands for a CacheDB
+    explicit kyoto_store(const std::string &kind) {
+        const char *name = kind == "hash" ? "-" : kind == "tree" ? "+" : "*"; // names that stand for kinds
+        if (!kcdbopen(database_.get(), name, KCOWRITER | KCOCREATE))
             fail("can't open a database");
     }
 
@@ -44,7 +48,12 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
+    std::string kind = "cache";
     return holdfast::bench::key_value_main(argc, argv, "kyotocabinet",
-                                           "Kyoto Cabinet: fills a cache, then reads it, at random.",
-                                           [](const auto &) { return std::make_unique<kyoto_store>(); });
+                                           "Kyoto Cabinet: fills a store in memory, then reads it, at random.",
+                                           [&kind](const auto &) { return std::make_unique<kyoto_store>(kind); },
+                                           {{"--store",
+                                             kind,
+                                             {"cache", "hash", "tree"},
+                                             "cache: 16 mutexes; hash, tree: one reader-writer lock for all"}});
 }

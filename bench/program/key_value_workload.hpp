@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A key-value store, filled with random keys, compacted, and read with random keys, by many threads: key and value
-// sizes of LevelDB's db_bench. A value begins with its key, which readers check.
+// sizes of LevelDB's db_bench. With --writers some write while the others read. A value begins with its key, which
+// readers check, and so do writers at the end, of the last one that they have written.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +9,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "program/program.hpp"
 
 namespace holdfast::bench {
 
@@ -22,8 +26,10 @@ public:
     virtual void settle() = 0;
 };
 
-// main() of the program of that name. `open` makes a store in a directory that is empty.
+// main() of the program of that name. `open` makes a store in a directory that is empty; `further` are options of its
+// own.
 int key_value_main(int argc, char **argv, const char *name, const char *summary,
-                   const std::function<std::unique_ptr<key_value_store>(const std::filesystem::path &)> &open);
+                   const std::function<std::unique_ptr<key_value_store>(const std::filesystem::path &)> &open,
+                   const std::vector<program_option> &further = {});
 
 } // namespace holdfast::bench

@@ -3,7 +3,7 @@
 prints its figure, and finds out when its locks do not lock.
 
 Shown able to fail: a library that leaves the locks as they are (no program notices anything); a name in the list that
-is no program's; another figure's name.
+is no program's; another figure's name; --writers that read, too.
 """
 
 import os
@@ -54,6 +54,26 @@ def test_it_finds_out_when_its_locks_do_not_lock(name, arguments, tmp_path):
     # These call the library in the middle of what their locks protect, and meet there whatever the machine does.
     assert name not in ("clustering", "pipeline", "request-service"), "it never noticed"
     pytest.skip("its threads never met: the machine is too busy")
+
+
+STORES = [("kyotocabinet", "cache"), ("kyotocabinet", "hash"), ("kyotocabinet", "tree"), ("leveldb", None),
+          ("rocksdb", None)]
+
+
+@pytest.mark.parametrize("name, store", STORES)
+def test_some_write_while_others_read(holdfast, name, store):
+    more = ["--keys", "1000", *(["--store", store] if store else [])]
+    # A reader-writer lock may starve writers, so that how much they write among readers proves nothing.
+    for writers, does, does_not in (("1", "write", "read"), ("0", "readrandom", "write")):
+        result = subprocess.run([PROGRAMS / name, "--threads", "1", "--writers", writers, "--seconds", "0.2", *more],
+                                capture_output=True, text=True, timeout=100, check=True, stdin=subprocess.DEVNULL)
+        figures = dict(re.findall(r"^(\w+) : ([0-9]+) ops/s$", result.stdout, re.MULTILINE))
+        assert int(figures[does]) > 0 and figures.get(does_not, "0") == "0", figures
+    for figure in ("read", "write"):
+        result = holdfast("compare", "--rounds", "1", "--locks", "glibc,uscl", "--timeout", "100", "--metric",
+                          f"^{figure} : ([0-9]+) ", "--", PROGRAMS / name, "--threads", "4", "--writers", "2",
+                          "--seconds", "0.1", *more, timeout=220)
+        assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
