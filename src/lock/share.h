@@ -30,6 +30,7 @@ struct hf_share {
     struct hf_share *next;           // of the same lock, or spare
     uint64_t slice_began;            // ticks: its last slice
     uint64_t used_before_slice;
+    uint64_t held;     // ticks held that have not been noted yet (observe/observation.h); the lock's holder's
     uint64_t weighed;  // ticks: when the weight was looked up
     uint32_t weight;   // 1024 for nice 0
     uint32_t per_tick; // virtual time for each tick, in 1/65536
@@ -49,6 +50,7 @@ static inline void hf_share_init(struct hf_share *share, uint64_t own_class, str
     hf_store_relaxed(&share->used, 0);
     hf_store_relaxed(&share->last_seen, 0);
     share->thread = thread;
+    hf_store_relaxed(&share->held, 0);
     share->slice_began = share->used_before_slice = share->weighed = 0;
     share->weight = share->waiting = 0;
     share->away = false;
@@ -66,6 +68,7 @@ void hf_share_set_weight(struct hf_share *share, uint32_t weight);
 static inline void hf_share_charge(struct hf_share *share, uint64_t ticks) {
     if (HF_UNLIKELY(ticks > HF_SECTION_TICKS_MAX))
         ticks = (int64_t)ticks < 0 ? 0 : HF_SECTION_TICKS_MAX;
+    hf_store_relaxed(&share->held, hf_load_relaxed(&share->held) + ticks);
     hf_store_relaxed(&share->used, hf_load_relaxed(&share->used) + (ticks * hf_load_relaxed(&share->per_tick) >> 16));
 }
 

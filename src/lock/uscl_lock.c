@@ -65,8 +65,17 @@ static void end_slice_at_exit(struct hf_thread_record *self) {
     hf_slice_wake_up(woken);
 }
 
+// Under the word. What a class of the user's has used is nobody's alone.
+static void note_held(const uint32_t *word, struct hf_share *share, struct hf_thread_record *self) {
+    if (!hf_statistics_are_on() || share->thread != self)
+        return;
+    hf_note_held(word, self, hf_load_relaxed(&share->held));
+    hf_store_relaxed(&share->held, 0);
+}
+
 static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
                         struct hf_thread_record *self) {
+    note_held(lock.word, share, self); // what it had alone, slice after slice
     uint64_t now = hf_ticks();
     hf_slices_lock(slices, self);
     hf_slice_wake woken = hf_slices_begin(slices, share, now, slice_ticks_of(lock));
@@ -233,15 +242,16 @@ static inline struct hf_share *count_section(struct hf_slices *slices, uint64_t 
 }
 
 // Counts the section that ends. Returns who is to be woken when the lock is given back.
-static inline hf_slice_wake end_section(struct hf_slices *slices, struct hf_thread_record *self) {
+static inline hf_slice_wake end_section(const uint32_t *word, struct hf_slices *slices, struct hf_thread_record *self) {
     if (!hf_load_relaxed(&slices->holder))
         return NULL;
     uint64_t now = hf_ticks();
-    count_section(slices, now);
+    struct hf_share *share = count_section(slices, now);
     // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (U1).
     if (HF_LIKELY(hf_load_relaxed(&slices->waiters) == 0 || now < hf_load_relaxed(&slices->slice_end)) ||
         hf_slices_are_closed_to(self))
         return NULL;
+    note_held(word, share, self);
     hf_slices_lock(slices, self);
     hf_slice_wake woken = hf_slices_choose(slices, now);
     hf_slices_unlock(slices, self);
@@ -252,7 +262,7 @@ void hf_uscl_release(struct hf_uscl_parts lock, struct hf_thread_record *self) {
     struct hf_slices *slices = hf_load_acquire(lock.slices);
     hf_slice_wake woken = NULL;
     if (slices) {
-        woken = end_section(slices, self);
+        woken = end_section(lock.word, slices, self);
         // While the word is ours, hence no atomic addition.
         hf_store_relaxed(&slices->releases, (hf_release_count)(slices->releases + 1));
     }

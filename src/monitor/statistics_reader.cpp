@@ -66,6 +66,23 @@ lock_snapshot snapshot_of(std::uint64_t address, const hf_lock_statistics &entry
     return lock;
 }
 
+// Acquires pair with the releases of the thread that notes (N4, N5 in observe/thread_holds.h).
+void add_holds_of(const hf_thread_holds &row, std::vector<thread_hold> &found) {
+    std::uint32_t tid = hf_load_acquire(&row.tid);
+    if (tid == HF_ROW_FREE || tid == HF_ROW_BEING_CLEARED)
+        return;
+    std::uint32_t counted = hf_load_relaxed(&row.counted);
+    std::vector<thread_hold> own;
+    for (std::size_t i = 0; i < HF_STATISTICS_HOLDS; i++) {
+        std::uint64_t lock = hf_load_acquire(&row.holds[i].lock);
+        std::uint64_t ticks = hf_load_acquire(&row.holds[i].ticks);
+        if (lock != 0 && hf_load_relaxed(&row.holds[i].lock) == lock)
+            own.push_back({.thread = tid, .lock = lock, .held_ns = to_ns(ticks), .counted = (counted >> i & 1) != 0});
+    }
+    if (hf_load_relaxed(&row.tid) == tid) // else it is another thread's by now
+        found.insert(found.end(), own.begin(), own.end());
+}
+
 std::string why_not(const std::string &socket_name, std::uint32_t status) {
     switch (status) {
     case HF_REPLY_ABSENT: return "the process has ended, has no statistics there, or is another user's";
@@ -174,6 +191,9 @@ process_snapshot statistics_reader::read() const {
             process.locks.back().slept += found->second;
         }
     }
+    auto *rows = reinterpret_cast<const hf_thread_holds *>(memory_ + HF_STATISTICS_HOLDS_OFFSET);
+    for (std::size_t row = 0; row < HF_STATISTICS_HOLDERS; row++)
+        add_holds_of(rows[row], process.holds);
     return process;
 }
 

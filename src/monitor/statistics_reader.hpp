@@ -44,6 +44,14 @@ struct lock_snapshot {
     std::uint64_t acquisitions() const { return uncontended + contended; }
 };
 
+// What one thread has held one lock, of those that it has held longest.
+struct thread_hold {
+    std::uint32_t thread = 0; // tid
+    std::uint64_t lock = 0;   // address
+    double held_ns = 0;
+    bool counted = false; // all of it; else estimated
+};
+
 // The sums over all threads that the process has or had.
 struct thread_sums {
     std::uint64_t acquisitions = 0; // exact
@@ -58,6 +66,7 @@ struct process_snapshot {
     thread_sums threads;
     std::uint64_t not_noted = 0;      // observations of locks for which there was no room
     std::vector<lock_snapshot> locks; // all that something was noted of; in no order
+    std::vector<thread_hold> holds;   // of the threads that live; in no order
 };
 
 // The memory of one process (of one copy of the library in it). Stays readable after the process has ended.

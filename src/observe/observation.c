@@ -6,11 +6,14 @@
 #include <sys/mman.h>
 
 #include "observe/creation_sites.h"
+#include "observe/thread_holds.h"
 
 struct hf_noting hf_noting __attribute__((aligned(4096), visibility("hidden")));
 _Static_assert(sizeof(hf_noting) == 4096, "nothing else is wiped");
 // All parts begin where a page does, so that what nothing was noted in takes no memory.
-_Static_assert(HF_STATISTICS_LOCKS_OFFSET % 4096 == 0 && HF_STATISTICS_THREADS_OFFSET % 4096 == 0, "whole pages");
+_Static_assert(HF_STATISTICS_LOCKS_OFFSET % 4096 == 0 && HF_STATISTICS_HOLDS_OFFSET % 4096 == 0 &&
+                   HF_STATISTICS_THREADS_OFFSET % 4096 == 0,
+               "whole pages");
 
 // After so many ticks (a second or two on x86, longer where the counter is slow) an observation gives place to another.
 static const uint64_t observed_for_long_ticks = 1ull << 32;
@@ -137,6 +140,12 @@ static void note_without_hold(const void *lock, const struct hf_observation *see
         add_way(entry, seen);
 }
 
+static void note_hold(char *memory, uint64_t lock, struct hf_thread_record *self, uint64_t ticks,
+                      enum hf_hold_source source) {
+    if (!hf_thread_holds_add(memory, self, lock, ticks, source))
+        add(&header_in(memory)->not_noted, 1);
+}
+
 void hf_note_release(struct hf_thread_record *self) {
     const void *lock = self->observed;
     const struct hf_observation *seen = hf_observation_of(self);
@@ -151,6 +160,13 @@ void hf_note_release(struct hf_thread_record *self) {
     add(&entry->hold_ticks, held_ticks * seen->stands_for);
     add(&entry->hold_histogram[hf_histogram_bucket(held_ticks)], seen->stands_for);
     raise_to(&entry->longest_hold_ticks, held_ticks, &entry->longest_holder, self->tid);
+    note_hold(memory, (uintptr_t)lock, self, held_ticks * seen->stands_for, HF_HOLD_ESTIMATED);
+}
+
+void hf_note_held(const void *lock, struct hf_thread_record *self, uint64_t ticks) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    if (memory)
+        note_hold(memory, (uintptr_t)lock, self, ticks, HF_HOLD_COUNTED);
 }
 
 static bool may_observe_another(const struct hf_thread_record *self, const void *lock) {

@@ -106,6 +106,10 @@ static inline bool hf_is_observed(const struct hf_thread_record *self, const voi
 // The caller has given back the lock that it observes.
 void hf_note_release(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
 
+// The caller has held the lock for so long since this was said last. Of locks that keep accounts.
+void hf_note_held(const void *lock, struct hf_thread_record *self, uint64_t ticks)
+    __attribute__((cold, visibility("hidden")));
+
 // The lock is initialised, by a call that returns to `site`.
 void hf_note_creation(const void *lock, const void *site) __attribute__((cold, visibility("hidden")));
 

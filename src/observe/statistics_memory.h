@@ -6,6 +6,7 @@
 //     0                              header          who, and what could not be noted
 //     HF_STATISTICS_NAMES_OFFSET     lock addresses  an open-addressed table; 0 is a free place
 //     HF_STATISTICS_LOCKS_OFFSET     lock entries    entry i is of the lock whose address is in place i
+//     HF_STATISTICS_HOLDS_OFFSET     thread holds    a row for each thread that is noted to have held locks
 //     HF_STATISTICS_THREADS_OFFSET   thread counters HF_SHARED_SLABS slabs of them (thread/thread_record.h)
 //
 //            CAS by the first thread that notes something of the lock
@@ -17,6 +18,7 @@
 //     without the other.
 // N3  A lock is in one of the HF_STATISTICS_PROBES places from its first one on, or in none: then it is counted in
 //     `not_noted`.
+// N4 and N5, of threads' rows, are in thread_holds.h.
 //
 // Which holders were preempted the monitor knows, and tells by itself (HF_REQUEST_ABSENCES, hint/registration.h).
 // What is counted and what is estimated: docs/statistics.md. Times are in ticks of the machine's counter
@@ -30,12 +32,14 @@
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 2
+#define HF_STATISTICS_VERSION 3
 
 enum {
     HF_STATISTICS_LOCKS = 1024, // a power of two
     HF_STATISTICS_PROBES = 64,
     HF_STATISTICS_HEADER_BYTES = 4096,
+    HF_STATISTICS_HOLDERS = 1024, // threads alive at once whose holds are noted
+    HF_STATISTICS_HOLDS = 7,      // locks of each
 };
 
 // Of the contended acquisitions of a thread one in so many is timed. A prime, too. Each thread begins at
@@ -94,6 +98,21 @@ struct hf_lock_statistics {
     uint64_t hold_histogram[HF_HISTOGRAM_BUCKETS];
 } HF_CACHE_ALIGNED;
 
+// How long a thread has held a lock.
+struct hf_lock_hold {
+    uint64_t lock; // its address; 0: none
+    uint64_t ticks;
+};
+
+#define HF_ROW_FREE 0u
+#define HF_ROW_BEING_CLEARED UINT32_MAX
+
+struct hf_thread_holds {
+    uint32_t tid;     // first: its address stands for the row; or one of the above
+    uint32_t counted; // bit i: the ticks of holds[i] are all there were, and no estimate
+    struct hf_lock_hold holds[HF_STATISTICS_HOLDS];
+} HF_CACHE_ALIGNED;
+
 struct hf_statistics_header {
     uint32_t version;
     uint32_t process;   // as the server sees it
@@ -102,8 +121,10 @@ struct hf_statistics_header {
 
 #define HF_STATISTICS_NAMES_OFFSET ((size_t)HF_STATISTICS_HEADER_BYTES)
 #define HF_STATISTICS_LOCKS_OFFSET (HF_STATISTICS_NAMES_OFFSET + HF_STATISTICS_LOCKS * sizeof(uint64_t))
-#define HF_STATISTICS_THREADS_OFFSET                                                                                   \
+#define HF_STATISTICS_HOLDS_OFFSET                                                                                     \
     (HF_STATISTICS_LOCKS_OFFSET + HF_STATISTICS_LOCKS * sizeof(struct hf_lock_statistics))
+#define HF_STATISTICS_THREADS_OFFSET                                                                                   \
+    (HF_STATISTICS_HOLDS_OFFSET + HF_STATISTICS_HOLDERS * sizeof(struct hf_thread_holds))
 #define HF_STATISTICS_BYTES (HF_STATISTICS_THREADS_OFFSET + HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES)
 
 // The place at which the search for a lock begins.

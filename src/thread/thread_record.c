@@ -119,6 +119,9 @@ static void release(void *record_pointer) {
         at_exit(record);
     hf_private(record)->slice_begun = NULL;
     record->in_slices = 0;
+    if (hf_private(record)->holds_owner)
+        hf_store_release(hf_private(record)->holds_owner, 0); // N4: pairs with the acquire of who takes the row next
+    hf_private(record)->holds_owner = NULL;
     sigset_t saved;
     pool_lock(&saved);
     hf_self_record = NULL;

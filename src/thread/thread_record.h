@@ -60,6 +60,7 @@ struct hf_thread_private {
     struct hf_observation observation;
     struct hf_thread_record *free_next; // the free list, while no thread has this record
     struct hf_slices *slice_begun;      // the last one; looked at when the thread exits
+    uint32_t *holds_owner;              // says whose row of statistics it is (observe/thread_holds.h), or NULL
 } HF_CACHE_ALIGNED;
 
 // Records come in slabs: the records, then as many counters and private parts at fixed distances, so that finding one

@@ -2,7 +2,7 @@
 """holdfast top: what it shows of programs, for scripts and on a terminal, and that it leaves the terminal as it was.
 
 Shown able to fail: ticks_of() with another unit (nothing is shown); handle_ending_signals() left out (the terminal
-stays as it is under top); SIGWINCH ignored; monitor_list that asks the service alone.
+stays as it is under top); SIGWINCH ignored; monitor_list that asks the service alone; holds that are not read.
 """
 
 import fcntl
@@ -193,6 +193,24 @@ def test_sees_whose_holders_were_preempted(holdfast, start):
     lock = next(lock for lock in process["locks"] if lock["so_far"]["preemptions"] > 0)
     assert lock["name"] == "spinner::lock" and lock["so_far"]["longest_preempted_ns"] > 0
     assert lock["holder_was_in"]
+
+
+@root_only
+@pytest.mark.parametrize("lock, counted", [("uscl", True), ("flexguard", False)])
+def test_tells_threads_opportunity_to_use_a_lock(holdfast, start, lock, counted):
+    start(COMMAND, "run", "--lock", lock, "--", PROGRAMS / "find-insert", "--threads", "4", "--seconds", SECONDS,
+          env={**os.environ, "HOLDFAST_SOCKET": ""})
+
+    def opportunities(look):
+        locks = [one for process in look["processes"] if process["under_holdfast"] for one in process["locks"]]
+        threads = [one["threads"] for one in locks if one["name"] == "store_mutex"]
+        return threads and len(threads[0]) == 4 and all(one["counted"] == counted for one in threads[0]) and threads[0]
+
+    threads = look_until(holdfast, opportunities, "--filter", "find-insert", "--no-futexes")
+    free = 1 - sum(one["held"] for one in threads)
+    assert free >= -0.001 and len({one["thread"] for one in threads}) == 4
+    for one in threads:
+        assert one["opportunity"] == pytest.approx(one["held"] + max(free, 0), abs=0.001)
 
 
 @root_only

@@ -7,7 +7,10 @@
 // MADV_WIPEONFORK (AForkedChild…); with hf_is_observed true for any lock (LockCoupling…); with the same lock kept
 // observed (ALockWhoseRelease…); without the note before ETIMEDOUT in hf_flexguard_wait (AWaitThatGaveUp…); without
 // hf_note_wait in hf_spin_wait (Spinlocks…); with a plain store to `slept` (AWaitThatIsTimed…); without the store in
-// hf_count_waited_acquisition (AWaitInPlace…).
+// hf_count_waited_acquisition (AWaitInPlace…); with rows that are not given back (…UntilItExits); with estimates added
+// to what is counted, or the bit left to the lock that comes (…CountedIsNotEstimated); with the first hold given up in
+// place of the least (ALockThatIsHeldLeast…); with rows taken whosever they are (WithoutARow…); without note_held in
+// begin_slice (AccountsOfUscl…).
 #include <algorithm>
 #include <atomic>
 #include <fcntl.h>
@@ -24,10 +27,12 @@
 #include <vector>
 
 #include "holdfast/flexguard.h"
+#include "holdfast/uscl.h"
 #include "lock/spin_word.h"
 #include "monitor/statistics_reader.hpp"
 #include "observe/creation_sites.h"
 #include "observe/observation.h"
+#include "observe/thread_holds.h"
 
 namespace holdfast {
 namespace {
@@ -291,6 +296,114 @@ TEST_F(observation, LockCouplingNotesTheLockThatIsObserved) {
     });
     EXPECT_EQ(total(noted_of(&outer).holds), static_cast<std::uint64_t>(HF_NOTED_PERIOD));
     EXPECT_EQ(noted_of(&inner).uncontended, 0u);
+}
+
+// What is noted of the calling thread's holds, by lock.
+std::map<std::uint64_t, thread_hold> own_holds() {
+    std::map<std::uint64_t, thread_hold> found;
+    for (const thread_hold &each : own_statistics().read().holds)
+        if (each.thread == static_cast<std::uint32_t>(gettid()))
+            found[each.lock] = each;
+    return found;
+}
+
+std::uint64_t address_of(const void *lock) {
+    return reinterpret_cast<std::uintptr_t>(lock);
+}
+
+TEST_F(observation, AThreadsHoldsAreNotedUntilItExits) {
+    hf_flexguard_t &lock = new_lock();
+    std::uint32_t whose = 0;
+    in_a_thread([&] {
+        whose = static_cast<std::uint32_t>(gettid());
+        EXPECT_TRUE(own_holds().empty());
+        use(lock, 2 * HF_NOTED_PERIOD);
+        ASSERT_TRUE(own_holds().contains(address_of(&lock)));
+        thread_hold seen = own_holds()[address_of(&lock)];
+        EXPECT_DOUBLE_EQ(seen.held_ns, noted_of(&lock).held_ns);
+        EXPECT_FALSE(seen.counted);
+    });
+    for (const thread_hold &each : own_statistics().read().holds)
+        EXPECT_NE(each.thread, whose);
+}
+
+TEST_F(observation, ALockThatIsHeldLeastGivesItsPlaceUp) {
+    in_a_thread([] {
+        char *memory = hf_noting.memory;
+        for (std::uint64_t lock = 1; lock <= HF_STATISTICS_HOLDS; lock++)
+            ASSERT_TRUE(hf_thread_holds_add(memory, hf_self(), lock * 16, lock == 3 ? 10 : 1000, HF_HOLD_ESTIMATED));
+        ASSERT_TRUE(hf_thread_holds_add(memory, hf_self(), 16 * 100, 5, HF_HOLD_ESTIMATED));
+        auto seen = own_holds();
+        EXPECT_EQ(seen.size(), static_cast<std::size_t>(HF_STATISTICS_HOLDS));
+        EXPECT_FALSE(seen.contains(16 * 3));
+        EXPECT_TRUE(seen.contains(16 * 100));
+        EXPECT_LT(seen[16 * 100].held_ns, seen[16 * 1].held_ns);
+    });
+}
+
+TEST_F(observation, WhatIsCountedIsNotEstimated) {
+    in_a_thread([] {
+        char *memory = hf_noting.memory;
+        hf_thread_holds_add(memory, hf_self(), 16, 1000, HF_HOLD_COUNTED);
+        double counted_ns = own_holds()[16].held_ns;
+        EXPECT_TRUE(own_holds()[16].counted);
+        hf_thread_holds_add(memory, hf_self(), 16, 1'000'000, HF_HOLD_ESTIMATED);
+        EXPECT_EQ(own_holds()[16].held_ns, counted_ns);
+        hf_thread_holds_add(memory, hf_self(), 16, 1000, HF_HOLD_COUNTED);
+        EXPECT_DOUBLE_EQ(own_holds()[16].held_ns, 2 * counted_ns);
+        // The place of a lock that was counted goes to one that is not.
+        for (std::uint64_t lock = 2; lock <= HF_STATISTICS_HOLDS + 1; lock++)
+            hf_thread_holds_add(memory, hf_self(), lock * 16, 10'000, HF_HOLD_ESTIMATED);
+        for (const auto &[lock, each] : own_holds())
+            EXPECT_FALSE(each.counted) << lock;
+        EXPECT_FALSE(own_holds().contains(16));
+    });
+}
+
+TEST_F(observation, WithoutARowNothingIsSaid) {
+    in_a_thread([] {
+        static std::vector<char> all(HF_STATISTICS_BYTES + HF_CACHE_LINE_BYTES); // immortal, as rows are
+        char *memory = all.data() + HF_CACHE_LINE_BYTES - address_of(all.data()) % HF_CACHE_LINE_BYTES;
+        auto *rows = reinterpret_cast<hf_thread_holds *>(memory + HF_STATISTICS_HOLDS_OFFSET);
+        for (int i = 0; i < HF_STATISTICS_HOLDERS; i++)
+            rows[i].tid = 1;
+        EXPECT_FALSE(hf_thread_holds_add(memory, hf_self(), 16, 1000, HF_HOLD_ESTIMATED));
+        for (int i = 0; i < HF_STATISTICS_HOLDERS; i++)
+            EXPECT_EQ(rows[i].holds[0].lock, 0u);
+    });
+}
+
+TEST_F(observation, AccountsOfUsclAreCounted) {
+    static hf_uscl_t lock = HF_USCL_INIT;
+    hf_uscl_set_slice(&lock, 0); // a slice is a section: so the accounts are looked at each time
+    hf_uscl_lock(&lock);
+    std::thread other([] {
+        hf_uscl_lock(&lock);
+        hf_uscl_unlock(&lock);
+    });
+    while (!hf_load_acquire(&lock.slices))
+        std::this_thread::yield();
+    hf_uscl_unlock(&lock);
+    other.join();
+    in_a_thread([] {
+        std::uint64_t began = hf_ticks(), inside = 0;
+        for (int i = 0; i < 100; i++) {
+            hf_uscl_lock(&lock);
+            std::uint64_t since = hf_ticks();
+            while (hf_ticks() - since < 1000)
+                continue;
+            inside += hf_ticks() - since;
+            hf_uscl_unlock(&lock);
+        }
+        hf_uscl_lock(&lock); // the last section is counted when the next slice begins
+        hf_uscl_unlock(&lock);
+        double all_ns = static_cast<double>(hf_ticks() - began) * hf_tick_ns();
+        ASSERT_TRUE(own_holds().contains(address_of(&lock)));
+        thread_hold seen = own_holds()[address_of(&lock)];
+        EXPECT_TRUE(seen.counted);
+        EXPECT_GE(seen.held_ns, static_cast<double>(inside) * hf_tick_ns() * 0.999);
+        EXPECT_LE(seen.held_ns, all_ns);
+    });
 }
 
 TEST_F(observation, ALockWhoseReleaseWasNotSeenGivesPlaceToItself) {

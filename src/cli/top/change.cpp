@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+
+#include "cli/statistics.hpp"
 
 namespace holdfast::cli::top {
 namespace {
@@ -58,6 +61,42 @@ rates rates_of(const counts &what, source from, double seconds) {
     return found;
 }
 
+// How much of `seconds` each thread has held the lock. A thread of this look alone has begun since the last one.
+std::vector<thread_opportunity> held_shares(const lock_sample *before, const lock_sample &now, double seconds) {
+    std::map<std::uint32_t, std::uint64_t> known;
+    if (before) {
+        for (const hold_sample &each : before->holds)
+            known[each.thread] = each.held_ns;
+    }
+    std::vector<thread_opportunity> found;
+    for (const hold_sample &each : now.holds) {
+        std::uint64_t old = known.contains(each.thread) ? known[each.thread] : 0;
+        std::uint64_t more = each.held_ns < old ? each.held_ns : each.held_ns - old;
+        // What began before this look, or stands for others, may be more than there was time.
+        double share = std::min(static_cast<double>(more) / 1e9 / seconds, 1.0);
+        found.push_back({.thread = each.thread, .held = share, .counted = each.counted});
+    }
+    return found;
+}
+
+void put_opportunities(lock_change &lock) {
+    double held = 0;
+    for (const thread_opportunity &each : lock.threads)
+        held += each.held;
+    double scale = held > 1 ? 1 / held : 1; // estimates: no lock is held longer than all of the time
+    double nobody = std::max(0.0, 1 - held);
+    std::vector<double> all;
+    for (thread_opportunity &each : lock.threads) {
+        each.held *= scale;
+        each.opportunity = each.held + nobody;
+        all.push_back(each.opportunity);
+    }
+    std::ranges::sort(lock.threads, [](const auto &a, const auto &b) {
+        return std::tuple(a.opportunity, a.thread) < std::tuple(b.opportunity, b.thread);
+    });
+    lock.jain_opportunity = jain_index(all);
+}
+
 using lock_key = std::pair<source, std::uint64_t>;
 
 std::map<lock_key, const lock_sample *> locks_of(const process_sample *process) {
@@ -74,14 +113,17 @@ std::vector<lock_change> locks_between(const process_sample *before, const proce
     std::vector<lock_change> found;
     for (const lock_sample &each : now.each_lock) {
         auto old = known.find(lock_key(each.from, each.address));
-        counts more = since(old == known.end() ? counts() : old->second->so_far, each.so_far);
+        const lock_sample *same = old == known.end() ? nullptr : old->second;
+        counts more = since(same ? same->so_far : counts(), each.so_far);
         found.push_back({.address = each.address,
                          .name = each.name,
                          .from = each.from,
                          .kind = each.kind,
                          .now = rates_of(more, each.from, seconds),
                          .so_far = each.so_far,
-                         .holder_was_in = each.holder_was_in});
+                         .holder_was_in = each.holder_was_in,
+                         .threads = held_shares(same, each, seconds)});
+        put_opportunities(found.back());
     }
     return found;
 }

@@ -25,6 +25,15 @@ struct rates {
     distribution holding{};
 };
 
+// One thread's part of a lock's time. Opportunity (SCL, section 3.1): the share of the time in which it held the lock,
+// or nobody did: in which it could use it, whether it did or not.
+struct thread_opportunity {
+    std::uint32_t thread = 0;
+    double held = 0; // share of the time
+    double opportunity = 0;
+    bool counted = false; // else from estimates
+};
+
 struct lock_change {
     std::uint64_t address = 0;
     std::string name{};
@@ -32,7 +41,9 @@ struct lock_change {
     std::string kind{};
     rates now{};
     counts so_far{};
-    std::string holder_was_in{}; // functions, innermost first; may be empty
+    std::string holder_was_in{};               // functions, innermost first; may be empty
+    std::vector<thread_opportunity> threads{}; // of those that have ever held it; the least opportunity first
+    std::optional<double> jain_opportunity{};  // of these: 1 fair; empty for fewer than two
 };
 
 struct process_change {

@@ -79,6 +79,18 @@ void add_absences(const hf_process_absences &told, counts &sum, std::vector<lock
     }
 }
 
+void add_holds(const std::vector<thread_hold> &holds, std::vector<lock_sample> &locks, std::size_t first) {
+    std::map<std::uint64_t, lock_sample *> by_address;
+    for (std::size_t i = first; i < locks.size(); i++)
+        by_address.emplace(locks[i].address, &locks[i]);
+    for (const thread_hold &each : holds) {
+        auto lock = by_address.find(each.lock);
+        if (lock != by_address.end())
+            lock->second->holds.push_back(
+                {.thread = each.thread, .held_ns = whole(each.held_ns), .counted = each.counted});
+    }
+}
+
 } // namespace
 
 lock_sample sample_of(const lock_snapshot &lock) {
@@ -161,10 +173,12 @@ bool lock_statistics::add_to(process_sample &process) {
         process_snapshot now = reader.read();
         sum.acquisitions += now.threads.acquisitions;
         sum.contended += now.threads.contended;
+        std::size_t first = locks.size();
         for (const lock_snapshot &each : now.locks) {
             locks.push_back(sample_of(each));
             add(sum, locks.back().so_far);
         }
+        add_holds(now.holds, locks, first);
     }
     std::uint64_t done = sum.acquisitions + sum.contended;
     known->still_looks = done == known->done ? known->still_looks + 1 : 0;

@@ -48,6 +48,13 @@ struct counts {
     distribution holding{};
 };
 
+// What one thread has held a lock, since it or its counting began.
+struct hold_sample {
+    std::uint32_t thread = 0;
+    std::uint64_t held_ns = 0;
+    bool counted = false; // else estimated
+};
+
 struct lock_sample {
     std::uint64_t address = 0;
     std::string name{}; // a symbol or a place in the program; may be empty
@@ -57,6 +64,7 @@ struct lock_sample {
     std::uint64_t creation_site = 0;           // in the program's code; 0: not known
     std::vector<std::uint64_t> holder_stack{}; // where one was that was preempted lately; innermost first
     std::string holder_was_in{};               // the same, in names
+    std::vector<hold_sample> holds{};          // of the threads that live and have held it; in no order
 };
 
 struct process_sample {

@@ -269,6 +269,28 @@ std::string absences_in_words(const counts &so_far) {
     return words;
 }
 
+// In words, in pieces of at most `columns`; never more than `lines_max` of them.
+std::vector<std::string> opportunities_in_words(const lock_change &lock, std::size_t columns) {
+    constexpr std::size_t lines_max = 3;
+    if (lock.threads.empty())
+        return {};
+    bool estimated = std::ranges::any_of(lock.threads, [](const auto &each) { return !each.counted; });
+    std::vector<std::string> lines{std::string("opportunity of threads") + (estimated ? " (estimated)" : "")};
+    if (lock.jain_opportunity)
+        lines.back() += fmt::format(", Jain's index {:.2f}", *lock.jain_opportunity);
+    lines.back() += ":";
+    for (const thread_opportunity &each : lock.threads) {
+        std::string word = fmt::format(" {} {:.0f}%", each.thread, 100 * each.opportunity);
+        if (lines.back().size() + word.size() > columns) {
+            if (lines.size() == lines_max)
+                return lines;
+            lines.emplace_back(" ");
+        }
+        lines.back() += word;
+    }
+    return lines;
+}
+
 } // namespace
 
 std::vector<line> lock_page(const row &what, page_size size, bool since_beginning) {
@@ -289,6 +311,8 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
     if (lock.from == source::locks) {
         add(quantiles("holding", holds, lock.so_far.longest_hold_ns) + holder_in_words(lock.so_far));
         add(absences_in_words(lock.so_far));
+        for (const std::string &each : opportunities_in_words(lock, size.columns))
+            add(each);
         if (!lock.holder_was_in.empty())
             add("one was preempted in: " + lock.holder_was_in);
     }

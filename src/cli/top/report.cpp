@@ -62,14 +62,23 @@ const char *name_of(source from) {
     return from == source::locks ? "locks" : "futexes";
 }
 
+json json_of(const thread_opportunity &each) {
+    return {{"thread", each.thread}, {"held", each.held}, {"opportunity", each.opportunity}, {"counted", each.counted}};
+}
+
 json json_of(const lock_change &lock) {
+    json threads = json::array();
+    for (const thread_opportunity &each : lock.threads)
+        threads.push_back(json_of(each));
     return {{"address", fmt::format("{:#x}", lock.address)},
             {"name", lock.name},
             {"kind", lock.kind},
             {"from", name_of(lock.from)},
             {"holder_was_in", lock.holder_was_in},
             {"now", json_of(lock.now)},
-            {"so_far", json_of(lock.so_far)}};
+            {"so_far", json_of(lock.so_far)},
+            {"threads", std::move(threads)},
+            {"jain_opportunity", or_null(lock.jain_opportunity)}};
 }
 
 json json_of(const process_change &process) {

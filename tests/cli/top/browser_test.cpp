@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What top shows and where keys lead, without a terminal: order, filter, lines that fit. Shown able to fail:
 // goes_before() without the number at its end; the chosen line kept by its position; `fitted` that counts bytes; a page
-// that has one line too many; erase_last() that takes one byte.
+// that has one line too many; erase_last() that takes one byte; opportunities in one line, however long.
 #include "cli/top/browser.hpp"
 
 #include <algorithm>
@@ -200,6 +200,30 @@ TEST_F(browsing, leads_into_a_process_and_a_lock_and_back) {
     EXPECT_TRUE(has(text_on(view, usual), "nothing was timed"));
     view.press({.is = key::name::left});
     EXPECT_TRUE(has(chosen_on(view), "hot"));
+}
+
+TEST_F(browsing, tells_threads_opportunities_of_a_lock) {
+    change what = some_change();
+    lock_change &hot = what.processes[1].each_lock[1];
+    for (std::uint32_t thread = 100'000; thread < 100'020; thread++)
+        hot.threads.push_back({.thread = thread, .held = 0.25, .opportunity = 0.5, .counted = true});
+    hot.jain_opportunity = 0.987;
+    view.show(what);
+    view.press({.is = key::name::down});
+    view.press({.is = key::name::right});
+    std::string text = text_on(view, usual);
+    EXPECT_TRUE(has(text, "opportunity of threads, Jain's index 0.99: 100000 50% 100001 50%")) << text;
+    EXPECT_TRUE(has(text, "100012 50%")) << text; // on a line of its own
+    EXPECT_FALSE(has(text, "estimated"));
+    what.processes[1].each_lock[1].threads[3].counted = false;
+    view.show(what);
+    EXPECT_TRUE(has(text_on(view, usual), "opportunity of threads (estimated)"));
+    auto json = json_of(what, {.filter = "batch"});
+    auto lock = json["processes"][0].at("locks").at(0);
+    EXPECT_EQ(lock.at("threads").at(0).at("thread"), 100'000);
+    EXPECT_EQ(lock["threads"][0].at("opportunity"), 0.5);
+    EXPECT_EQ(lock.at("jain_opportunity"), 0.987);
+    EXPECT_TRUE(json["processes"][0]["locks"][1].at("jain_opportunity").is_null());
 }
 
 TEST_F(browsing, leaves_a_process_that_has_ended) {

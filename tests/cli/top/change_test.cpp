@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Rates from two looks. Shown able to fail: processes told apart by their number alone; has_begun_anew() always false,
-// and true for any sum that falls; sums subtracted without the minimum; seconds without their lower bound.
+// and true for any sum that falls; sums subtracted without the minimum; seconds without their lower bound; opportunity
+// without the time in which nobody held the lock, or of threads' sums since their beginning; estimates not scaled.
 #include "cli/top/change.hpp"
 
 #include <gtest/gtest.h>
@@ -59,6 +60,38 @@ TEST(change, knows_no_share_of_nothing) {
     EXPECT_FALSE(found.processes.at(0).now.mean_wait_ns);
     EXPECT_FALSE(found.spun_share());
     EXPECT_EQ(found.processes.at(0).now.acquisitions_per_s, 0.0);
+}
+
+look with_holds(std::uint64_t seconds, std::vector<hold_sample> holds) {
+    process_sample one = process(7, 1, {});
+    one.each_lock.push_back({.address = 0x10, .kind = "mutex", .holds = std::move(holds)});
+    return look_at(seconds, {one});
+}
+
+TEST(change, tells_each_threads_opportunity) {
+    constexpr std::uint64_t tenth = second_ns / 10;
+    // In two seconds 71 holds it for a fifth of the time, 72, which is new, for half; 73 does not.
+    look before = with_holds(10, {{71, 5 * tenth, true}, {73, 9 * tenth, true}});
+    look now = with_holds(12, {{73, 9 * tenth, true}, {72, 10 * tenth, true}, {71, 9 * tenth, true}});
+    lock_change found = between(before, now).processes.at(0).each_lock.at(0);
+    ASSERT_EQ(found.threads.size(), 3u);
+    EXPECT_EQ(found.threads[0].thread, 73u);
+    EXPECT_NEAR(found.threads[0].opportunity, 0.3, 1e-9);
+    EXPECT_EQ(found.threads[0].held, 0);
+    EXPECT_EQ(found.threads[1].thread, 71u);
+    EXPECT_NEAR(found.threads[1].held, 0.2, 1e-9);
+    EXPECT_NEAR(found.threads[1].opportunity, 0.5, 1e-9);
+    EXPECT_NEAR(found.threads[2].opportunity, 0.8, 1e-9);
+    EXPECT_NEAR(*found.jain_opportunity, 1.6 * 1.6 / (3 * (0.09 + 0.25 + 0.64)), 1e-9);
+}
+
+TEST(change, knows_that_no_lock_is_held_for_longer_than_there_is_time) {
+    look before = with_holds(10, {{71, 0}, {72, 0}});
+    look now = with_holds(11, {{71, 9 * second_ns}, {72, second_ns / 3}});
+    lock_change found = between(before, now).processes.at(0).each_lock.at(0);
+    EXPECT_NEAR(found.threads.at(0).opportunity, 0.25, 1e-6);
+    EXPECT_NEAR(found.threads.at(1).opportunity, 0.75, 1e-6);
+    EXPECT_FALSE(between(with_holds(1, {}), with_holds(2, {{71, 5}})).processes[0].each_lock[0].jain_opportunity);
 }
 
 TEST(change, leaves_out_processes_that_have_ended) {
