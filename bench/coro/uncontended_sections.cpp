@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// So many sections of one task that nobody contends with: for bench/coro/count, which counts instructions.
+// So many sections of one task that nobody contends with, or turns in the queue of its worker: for bench/coro/count,
+// which counts instructions.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,12 +42,25 @@ task<long> std_mutex(std::mutex &guard, long times) {
     co_return value;
 }
 
+// Queues the caller where its worker finds it.
+struct queue_here {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> self) const noexcept { current_context()->home->schedule(self); }
+    void await_resume() const noexcept {}
+};
+
+task<long> go_through_the_queue(long times) {
+    for (long i = 0; i < times; i++)
+        co_await queue_here();
+    co_return times;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
     long times = argc == 3 ? std::atol(argv[2]) : 0;
     if (times < 1) {
-        std::fputs("usage: coro-uncontended lock|with|dispatch|std TIMES\n", stderr);
+        std::fputs("usage: coro-uncontended lock|with|dispatch|std|queue TIMES\n", stderr);
         return 2;
     }
     pool worker(1u);
@@ -58,6 +72,8 @@ int main(int argc, char **argv) {
         done = sync_wait(worker, lock_and_unlock(ces, times));
     else if (std::strcmp(argv[1], "with") == 0)
         done = sync_wait(worker, with(ces, times));
+    else if (std::strcmp(argv[1], "queue") == 0)
+        done = sync_wait(worker, go_through_the_queue(times));
     else if (std::strcmp(argv[1], "dispatch") == 0)
         done = sync_wait(worker, lock_and_unlock(dispatch, times));
     else if (std::strcmp(argv[1], "std") == 0)

@@ -33,6 +33,7 @@
 #include "node_map.hpp"
 #include "ready_queue.hpp"
 #include "root_list.hpp"
+#include "worker_queue.hpp"
 
 namespace holdfast::coro {
 namespace {
@@ -70,7 +71,7 @@ private:
 };
 
 struct alignas(64) worker {
-    ready_queue ready; // scheduled by this worker
+    worker_queue ready; // scheduled by this worker
     std::atomic<std::uint32_t> sleep = awake;
     unsigned number = 0;
     unsigned taken = 0;
@@ -116,7 +117,7 @@ public:
     void put(std::coroutine_handle<> ready) noexcept {
         run_context *context = current_context();
         if (context && context->home == &owner_)
-            put_into(workers_[context->worker].ready, ready);
+            put_local(workers_[context->worker], ready);
         else
             put_into(common_, ready);
     }
@@ -160,6 +161,19 @@ private:
             return;
         queue.put(ready);
         wake_one();
+    }
+
+    void put_local(worker &me, ready_queue::entry ready) noexcept {
+        if (stopping())
+            return;
+        put_own(me, &ready, 1);
+        wake_one();
+    }
+
+    // Without its wake. What the worker's queue has no room for goes where all find it.
+    void put_own(worker &me, const ready_queue::entry *ready, std::size_t count) noexcept {
+        for (std::size_t i = me.ready.put(ready, count); i < count; i++)
+            common_.put(ready[i]);
     }
 
     // P3. True when `one` slept and has been woken.
@@ -238,7 +252,7 @@ private:
         bool common_first = me.taken % common_first_every == 0;
         if (common_first && take_common(me, found))
             return found.handle;
-        if (me.ready.take(&found, 1) == 1 || (!common_first && take_common(me, found)))
+        if (me.ready.get(found) || (!common_first && take_common(me, found)))
             return found.handle;
         if (others_first && urgent_.take(&found, 1) == 1)
             return found.handle;
@@ -259,19 +273,17 @@ private:
 
     // All but the first. While they were in no queue somebody may have found nothing and fallen asleep (P1).
     void keep(worker &me, const ready_queue::entry *batch, std::size_t count) noexcept {
-        for (std::size_t i = 1; i < count; i++)
-            me.ready.put(batch[i]);
-        if (count > 1)
-            wake_one();
+        if (count == 1)
+            return;
+        put_own(me, batch + 1, count - 1);
+        wake_one();
     }
 
-    // Half of what another worker has.
+    // Half of what another worker has, or nearly so.
     std::coroutine_handle<> steal(worker &me) noexcept {
         ready_queue::entry batch[batch_max];
         for (std::size_t number : me.victims) {
-            worker &victim = workers_[number];
-            std::size_t half = (victim.ready.size() + 1) / 2;
-            std::size_t count = victim.ready.take(batch, half > batch_max ? batch_max : half);
+            std::size_t count = workers_[number].ready.steal(batch, batch_max);
             if (count == 0)
                 continue;
             me.stolen.add(count);

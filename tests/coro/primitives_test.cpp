@@ -548,6 +548,29 @@ TEST(CoroPool, LosesNoWakeUp) {
     }
 }
 
+// P1 (pool.cpp): whoever is ready is run, also one that was queued by a coroutine which keeps its worker.
+TEST(CoroPool, RunsWhatIsReadyBehindOneThatKeepsItsWorker) {
+    pool workers(2u);
+    for (int round = 0; round < 300; round++) {
+        std::atomic<int> ran = 0;
+        gathering all;
+        auto leaf = [&]() -> task<> {
+            ran++;
+            co_return;
+        };
+        auto keep = [&]() -> task<> {
+            int leaves = 1 + round % 40;
+            for (int i = 0; i < leaves; i++)
+                all.add(workers, leaf());
+            while (ran < leaves)
+                std::this_thread::yield();
+            co_return;
+        };
+        all.add(workers, keep());
+        all.wait();
+    }
+}
+
 TEST(CoroPool, EndsWhileSomebodyWaitsForATask) {
     pool workers(2u);
     event never;
