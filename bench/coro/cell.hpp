@@ -19,12 +19,13 @@ struct cell_options {
     unsigned tasks = 5000;
     double section_us = 0; // added to each critical section
     unsigned bystanders = 0;
-    double bystander_us = 5; // of each of their turns
-    unsigned writers = 50;   // percent, of coro-rwlock
-    unsigned resources = 1;  // locks, of coro-mutex
-    unsigned spins = 16;     // mutex_options::spins_max
-    unsigned chain_max = 64; // pool_options::chain_max
-    bool turns = true;       // pool_options::turns
+    double bystander_us = 5;       // of each of their turns
+    unsigned writers = 50;         // percent, of coro-rwlock
+    unsigned resources = 1;        // locks, of coro-mutex
+    unsigned cached_rows = 10'000; // of coro-leveldb
+    unsigned spins = 16;           // mutex_options::spins_max
+    unsigned chain_max = 64;       // pool_options::chain_max
+    bool turns = true;             // pool_options::turns
 };
 
 struct cell_result {

@@ -43,6 +43,9 @@ void add_options(CLI::App &app, cell_options &options) {
     app.add_option("--resources", options.resources, "Number of locks, of coro-mutex")
         ->check(from_to(1u, 1000u))
         ->capture_default_str();
+    app.add_option("--cached-rows", options.cached_rows, "Rows that are kept under the lock, of coro-leveldb")
+        ->check(from_to(1u, 1'000'000u))
+        ->capture_default_str();
     app.add_option("--spins", options.spins, "Polls of a held mutex, of ces and with")->capture_default_str();
     app.add_option("--turns", options.turns, "0: who never has to wait is never suspended; of ours")
         ->capture_default_str();
@@ -144,11 +147,12 @@ std::optional<int> parse(CLI::App &app, int argc, char **argv) {
 
 } // namespace
 
-int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders) {
+int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders,
+                       const cell_options &defaults) {
     const cli::workload *known = cli::find_workload(workload);
     CLI::App app{known ? known->summary : "", workload};
     app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of workers.");
-    cell_options options;
+    cell_options options = defaults;
     options.workload = workload;
     app.add_option("--lock", options.lock, "Which coroutine lock")
         ->check(CLI::IsMember(cli::coro_lock_names()))

@@ -14,10 +14,12 @@ struct contender {
     cell_result (*run)(const cell_options &);
 };
 
-// main() of the workload of that name. A contender that is not in the list is another program's, which takes the place
-// of this one: libexec/holdfast/coro-peer-<name>. Returns 0; 1 with a sentence on stderr when it failed; 2 when an
-// option is wrong; exit_absent, with a sentence, when there is no such contender here.
-int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders);
+// main() of the workload of that name; `defaults` are the values of options that are not given. A contender that is not
+// in the list is another program's, which takes the place of this one: libexec/holdfast/coro-peer-<name>. Returns 0; 1
+// with a sentence on stderr when it failed; 2 when an option is wrong; exit_absent, with a sentence, when there is no
+// such contender here.
+int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders,
+                       const cell_options &defaults = {});
 
 // main() of such another program of the name `lock`: it is told which workload with --workload.
 struct peer_workload {
