@@ -74,6 +74,16 @@ bool hf_rwscl_read_trylock(hf_rwscl_t *lock) {
     return true;
 }
 
+bool hf_rwscl_read_again(hf_rwscl_t *lock, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    if (hf_rwscl_enter_again(lock)) {
+        finish_to_read(lock, self);
+        return true;
+    }
+    hf_critical_leave(self);
+    return false;
+}
+
 int hf_rwscl_read_clocklock(hf_rwscl_t *lock, clockid_t clock, const struct timespec *at) {
     struct hf_deadline deadline = {.clock = clock, .at = *at};
     if (HF_UNLIKELY(!hf_deadline_is_valid(&deadline)))

@@ -8,10 +8,13 @@
 #include "lock/rwscl_slice.h"
 #include "lock/rwscl_state.h"
 #include "park/deadline.h"
+#include "park/nap.h"
 
 enum {
     HF_RWSCL_POLLS = 1 << 10, // of a reader, before it sleeps: some tens of microseconds
     HF_NO_ROUND = UINT32_MAX, // above all that fit into the state
+    HF_AGAIN_POLLS = 1 << 8,
+    HF_AGAIN_NAP_NS = 20 * 1000,
 };
 
 // Time is over for the readers. True when a front writer knows: then the caller has to wait.
@@ -42,6 +45,28 @@ bool hf_rwscl_enter_in_time(hf_rwscl_t *lock) {
             return false;
     }
     return hf_gate_enter(gate);
+}
+
+bool hf_rwscl_enter_again(hf_rwscl_t *lock) {
+    for (int polls = 0;; polls++) {
+        if (hf_gate_enter(hf_rwscl_own_gate(lock)))
+            return true;
+        uint32_t draining = hf_load_relaxed(&lock->draining);
+        // Above 0 not all readers have left: no writer is inside (RS1), and this reader is one more to wait for. So
+        // exclusion does not rest on whether the caller really reads. Acquire: pairs with the release of the front
+        // writer's addition, and of the readers that have changed it since.
+        while (hf_drain_count(draining) > 0) {
+            if (hf_cas_acquire_or_load(&lock->draining, &draining, draining + HF_DRAIN_READER))
+                return true;
+        }
+        if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state)))
+            return false;
+        // A front writer is about to count who is inside, or to open the gates. It may be preempted.
+        if (polls < HF_AGAIN_POLLS)
+            hf_pause();
+        else
+            hf_nap(HF_AGAIN_NAP_NS);
+    }
 }
 
 // In the writers' slice: does none of them use it? Advice, but for the word, which is asked for again.
@@ -92,7 +117,8 @@ static bool announce(hf_rwscl_t *lock, uint32_t *state, uint32_t *kept) {
     return true;
 }
 
-// RS4: a keeper that goes, and a reader that was woken to become one and goes, leave that to another.
+// RS4: a keeper that goes, and a reader that was woken to become one and goes, leave that to another. They may
+// go inside through a gate that was still open, though it was the writers' turn already.
 static void leave_no_keeper_missing(hf_rwscl_t *lock, uint32_t kept) {
     uint32_t state = hf_load_relaxed(&lock->state);
     do {
@@ -134,8 +160,11 @@ static int wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const s
     hf_count(self, contended);
     for (;; arrives = false) {
         hf_critical_enter(self);
-        if (hf_rwscl_enter_in_time(lock))
+        if (hf_rwscl_enter_in_time(lock)) {
+            if (!arrives)
+                leave_no_keeper_missing(lock, kept);
             return 0;
+        }
         hf_critical_leave(self);
         uint32_t state = hf_load_acquire(&lock->state);
         if (!hf_rwscl_keeps_readers_out(state)) // opened meanwhile

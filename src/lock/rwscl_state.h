@@ -28,7 +28,9 @@
 //
 // draining: bits 1..31, how many readers are inside, while the gates are closed; bit 0, the front writer sleeps.
 //     While it closes the gates the front writer adds up what they counted, and adds that; a reader that leaves by a
-//     closed gate subtracts itself here. So this count passes 0 once, when the last one has left.
+//     closed gate subtracts itself here. So this count passes 0 once, when the last one has left. A reader that reads
+//     already adds itself while it is above 0. When a drain is given up, who is just then on its way to add or subtract
+//     itself leaves a rest here.
 //
 // Invariants:
 // RS1 Exclusion. A writer is inside only with the word, in WRITERS without FRONT. There the gates are closed and the
@@ -42,9 +44,12 @@
 //     reader, which becomes the keeper. Hence writers that stay away do not hold up the readers.
 // RS5 FRONT and OVER do not outlast the front writer: who clears FRONT clears OVER by the same operation, and OVER is
 //     set by a compare-and-swap from a state with FRONT.
+// RS6 Who reads does not wait for who waits for it. A thread that says that it reads already is let in at once
+//     (hf_rwscl_read_again). A reader may also wait for another thread that waits to read: so a drain that lasts too
+//     long is given up, the readers have another slice, and the next drain may last twice as long.
 // I4  Release is the last touch (park/word_lock.h) for whoever is followed by a writer: a reader's subtraction, at the
 //     gate or, if that is closed, from `draining`; a writer's release of the word.
-// Exclusion and wake-ups do not rest on clocks.
+// Exclusion and wake-ups do not rest on clocks. Modelled in verify/rwscl.pml.
 #ifndef HF_LOCK_RWSCL_STATE_H
 #define HF_LOCK_RWSCL_STATE_H
 
@@ -109,6 +114,14 @@ static inline int32_t hf_drain_count(uint32_t draining) {
     return (int32_t)draining >> 1;
 }
 
+// Readers inside, in the readers' slice: for who has the word; for others advice.
+static inline int32_t hf_rwscl_readers_inside(const hf_rwscl_t *lock) {
+    int32_t inside = hf_drain_count(hf_load_relaxed(&lock->draining));
+    for (uint32_t node = hf_numa_nodes(); node-- > 0;)
+        inside += hf_gate_count(hf_load_relaxed(&lock->gates[node].readers));
+    return inside;
+}
+
 // Enters by an open gate. Critical or not, the caller sees to it.
 static inline bool hf_gate_enter(struct hf_rwscl_gate *gate) {
     uint32_t readers = hf_load_relaxed(&gate->readers);
@@ -120,11 +133,20 @@ static inline bool hf_gate_enter(struct hf_rwscl_gate *gate) {
     return false;
 }
 
+// In rwscl.c.
+
+// As hf_rwscl_read_lock, for a thread that reads already. False: it does not, and would have to wait.
+bool hf_rwscl_read_again(hf_rwscl_t *lock, struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
+
 // In rwscl_readers.c.
 
 // Enters by an open gate, but not when a front writer waits and the readers' time is over: then says so. Requires that
 // the caller is critical.
 bool hf_rwscl_enter_in_time(hf_rwscl_t *lock) __attribute__((visibility("hidden")));
+
+// For one that reads already: enters at once, whosever turn it is (RS6). Requires that the caller is critical. False:
+// it does not read, and a writer is or may be inside.
+bool hf_rwscl_enter_again(hf_rwscl_t *lock) __attribute__((cold, visibility("hidden")));
 
 // Waits to read, not critical. Returns 0 with the lock held for reading and the caller critical, or ETIMEDOUT.
 int hf_rwscl_wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)

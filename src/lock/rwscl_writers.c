@@ -15,6 +15,10 @@ enum {
     HF_DRAIN_POLLS = 1 << 12, // for the last reader
 };
 
+// How long the first drain may last (RS6). Longer than threads usually wait for a CPU, so that it is rare.
+#define HF_DRAIN_NS 50000000ull
+#define HF_DRAIN_NS_MAX (HF_DRAIN_NS << 20)
+
 // Begins another round, in which the slice is the readers', and wakes those that wait (RS3, RS5).
 static void begin_round(hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
@@ -34,15 +38,21 @@ static void let_readers_in(hf_rwscl_t *lock, int32_t inside) {
     begin_round(lock);
 }
 
+// The readers' slice begins now, and is longer by so much.
+static void give_readers_time(hf_rwscl_t *lock, struct hf_rwscl_weights weights, uint64_t now, uint64_t more) {
+    uint64_t ticks = hf_rwscl_slice_ticks(lock, weights.readers, weights.writers);
+    hf_store_relaxed(&lock->slice_end, now + ticks + more);
+    hf_store_relaxed(&lock->changed_at, now);
+}
+
 void hf_rwscl_open(hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
     struct hf_rwscl_weights weights = hf_rwscl_weights_of(lock);
-    uint64_t now = hf_ticks(), ticks = hf_rwscl_slice_ticks(lock, weights.readers, weights.writers);
+    uint64_t now = hf_ticks(), more = 0;
     HF_CHECK("RS1", hf_rwscl_is_writers(state) && hf_load_relaxed(&lock->draining) == 0);
     if (state & HF_RWSCL_READERS_WAIT)
-        ticks += hf_rwscl_overrun(lock, hf_load_relaxed(&lock->waited_since), now) * weights.readers / weights.writers;
-    hf_store_relaxed(&lock->slice_end, now + ticks);
-    hf_store_relaxed(&lock->changed_at, now);
+        more = hf_rwscl_overrun(lock, hf_load_relaxed(&lock->waited_since), now) * weights.readers / weights.writers;
+    give_readers_time(lock, weights, now, more);
     let_readers_in(lock, 0);
 }
 
@@ -76,49 +86,52 @@ static bool undo_drain(hf_rwscl_t *lock) {
     int32_t inside = hf_drain_count(hf_exchange_acq_rel(&lock->draining, 0));
     if (inside == 0)
         return false;
-    // One that has found its gate closed may still subtract itself from `draining`: the sum stays right (RS1).
+    // One that has found its gate closed may still subtract itself from `draining`, or add itself: the sum stays right
+    // (RS1).
     let_readers_in(lock, inside);
     return true;
 }
 
-static int drain(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t waited_since,
-                 const struct hf_deadline *deadline) {
+// Returns 0 when the last reader has left; or, with the drain undone, ETIMEDOUT, or EAGAIN: it has lasted for longer
+// than so long (RS6).
+static int await_last_reader(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                             uint64_t drain_ns_max) {
     struct hf_patience patience = {.polls_left = HF_DRAIN_POLLS};
-    bool done = close_gates(lock);
-    while (!done) {
+    struct hf_deadline end = hf_deadline_or_in(deadline, drain_ns_max);
+    for (;;) {
         // Acquire, here and below: pairs with the release of each reader that leaves.
         uint32_t draining = hf_load_acquire(&lock->draining);
-        done = hf_drain_count(draining) == 0;
-        if (done || hf_patience_left(&patience))
+        if (hf_drain_count(draining) == 0)
+            return 0;
+        if (hf_patience_left(&patience))
             continue;
         draining = hf_fetch_or_acquire(&lock->draining, HF_DRAIN_FRONT_SLEEPS) | HF_DRAIN_FRONT_SLEEPS; // RS2
-        done = hf_drain_count(draining) == 0;
-        if (done)
-            break;
-        if (deadline && hf_deadline_has_passed(deadline)) {
-            if (undo_drain(lock))
-                return ETIMEDOUT;
-            break;
+        if (hf_drain_count(draining) == 0)
+            return 0;
+        if (hf_deadline_has_passed(&end)) {
+            if (!undo_drain(lock))
+                return 0;
+            return deadline && hf_deadline_has_passed(deadline) ? ETIMEDOUT : EAGAIN;
         }
         hf_critical_leave(self);
         hf_count(self, blocked);
-        hf_futex_wait(&lock->draining, draining, deadline);
+        hf_futex_wait(&lock->draining, draining, &end);
         hf_critical_enter(self);
     }
-    begin_writing(lock, waited_since);
-    return 0;
 }
 
-static int32_t readers_inside(const hf_rwscl_t *lock) {
-    int32_t inside = 0;
-    for (uint32_t node = hf_numa_nodes(); node-- > 0;)
-        inside += hf_gate_count(hf_load_relaxed(&lock->gates[node].readers));
-    return inside;
+// As hf_rwscl_wait_in_front, or EAGAIN.
+static int drain(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t waited_since,
+                 const struct hf_deadline *deadline, uint64_t drain_ns_max) {
+    int error = close_gates(lock) ? 0 : await_last_reader(lock, self, deadline, drain_ns_max);
+    if (!error)
+        begin_writing(lock, waited_since);
+    return error;
 }
 
 // When the front writer comes: will the readers stay away? Advice, as the two below.
 static bool readers_stay_away(const hf_rwscl_t *lock, const struct hf_thread_record *self) {
-    if (readers_inside(lock) != 0 || hf_load_relaxed(&lock->waiting_readers) != 0)
+    if (hf_rwscl_readers_inside(lock) != 0 || hf_load_relaxed(&lock->waiting_readers) != 0)
         return false;
     if (!hf_load_relaxed(&lock->readers_return))
         return true;
@@ -132,7 +145,8 @@ static bool readers_stay_away(const hf_rwscl_t *lock, const struct hf_thread_rec
 
 // Have the readers stayed away since then?
 static bool readers_were_away(hf_rwscl_t *lock, uint64_t since, uint64_t now) {
-    if (readers_inside(lock) != 0 || hf_load_relaxed(&lock->waiting_readers) != 0 || hf_rwscl_is_recent(since, now))
+    if (hf_rwscl_readers_inside(lock) != 0 || hf_load_relaxed(&lock->waiting_readers) != 0 ||
+        hf_rwscl_is_recent(since, now))
         return false;
     for (uint32_t node = hf_numa_nodes(); node-- > 0;) {
         if (hf_rwscl_is_recent(hf_load_relaxed(&lock->gates[node].seen_ticks), now))
@@ -174,22 +188,30 @@ static int await_slice_end(hf_rwscl_t *lock, uint64_t since, const struct hf_dea
 }
 
 int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    uint64_t since = hf_ticks();
+    uint64_t since = hf_ticks(), now = since;
     if (hf_rwscl_is_recent(hf_load_relaxed(&lock->changed_at), since))
         hf_store_relaxed(&lock->writers_return, 1);
-    if (!hf_rwscl_slice_is_over(lock, since) && !readers_stay_away(lock, self)) {
-        hf_critical_leave(self);
-        hf_count(self, contended);
-        int error = await_slice_end(lock, since, deadline);
-        hf_critical_enter(self);
-        if (error)
+    for (uint64_t drain_ns_max = HF_DRAIN_NS;; drain_ns_max *= drain_ns_max < HF_DRAIN_NS_MAX ? 2 : 1) {
+        int error = 0;
+        if (!hf_rwscl_slice_is_over(lock, now) && !readers_stay_away(lock, self)) {
+            hf_critical_leave(self);
+            hf_count(self, contended);
+            error = await_slice_end(lock, since, deadline);
+            hf_critical_enter(self);
+        }
+        if (!error)
+            error = drain(lock, self, since, deadline, drain_ns_max);
+        if (error != EAGAIN)
             return error;
+        // The gates are open, and nobody looks at the time before this thread asks for that again. Those who wait need
+        // time to come in, however short a slice is.
+        now = hf_ticks();
+        give_readers_time(lock, hf_rwscl_weights_of(lock), now, hf_rwscl_ticks_of_us((double)drain_ns_max / 1000));
     }
-    return drain(lock, self, since, deadline);
 }
 
 bool hf_rwscl_write_out_of_turn(hf_rwscl_t *lock) {
-    if (readers_inside(lock) != 0) // closing the gates would disturb them for nothing
+    if (hf_rwscl_readers_inside(lock) != 0) // closing the gates would disturb them for nothing
         return false;
     if (!close_gates(lock) && undo_drain(lock))
         return false;

@@ -3,7 +3,8 @@
 // machine is.
 //
 // Shown able to fail: gates that are not closed (TimesOutUnderAWriter); a drain given up that forgets who is inside
-// (AWriterThatGivesUpLetsReadersIn); a keeper that is not replaced (AKeeperThatGivesUpIsReplaced). It hangs when nobody
+// (AWriterThatGivesUpLetsReadersIn); a keeper that is not replaced (AKeeperThatGivesUpIsReplaced); a count of readers
+// without `draining` (TriesSeeWhatADrainGivenUpHasLeft); a drain that is never given up (hangs). It hangs when nobody
 // keeps the time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a
 // reader leaves a closed gate as an open one.
 #include <atomic>
@@ -203,6 +204,48 @@ TEST_P(rwscl, AFrontWriterThatGivesUpLeavesTheSlice) {
     EXPECT_EQ(lock.word, static_cast<uint32_t>(HF_WORD_FREE));
     EXPECT_TRUE(reading_is_free());
     hf_rwscl_read_unlock(&lock);
+    EXPECT_TRUE(writing_is_free());
+}
+
+// RS6: it does not wait for the writer that waits for it.
+TEST_P(rwscl, AReaderReadsAgainDuringADrain) {
+    hf_rwscl_set_slice(&lock, 0);
+    hf_rwscl_read_lock(&lock);
+    std::thread writer([&] { hf_rwscl_write_lock(&lock), hf_rwscl_write_unlock(&lock); });
+    await_drain(lock);
+    EXPECT_TRUE(hf_rwscl_read_again(&lock, hf_self()));
+    hf_rwscl_read_unlock(&lock);
+    EXPECT_FALSE(writing_is_free()) << "once more";
+    hf_rwscl_read_unlock(&lock);
+    writer.join();
+    EXPECT_TRUE(writing_is_free());
+    // Who only believes to read is not let in to a writer.
+    hf_rwscl_write_lock(&lock);
+    run_in_thread([&] { EXPECT_FALSE(hf_rwscl_read_again(&lock, hf_self())); });
+    hf_rwscl_write_unlock(&lock);
+    EXPECT_TRUE(reading_is_free());
+}
+
+// RS6: the one that is inside waits for another one, which waits for the drain's end.
+TEST_P(rwscl, ADrainThatLastsTooLongIsGivenUp) {
+    for (int round = 0; round < 3; round++) {
+        hf_rwscl_read_lock(&lock);
+        std::thread writer([&] { hf_rwscl_write_lock(&lock), hf_rwscl_write_unlock(&lock); });
+        await_drain(lock);
+        run_in_thread([&] { hf_rwscl_read_lock(&lock), hf_rwscl_read_unlock(&lock); });
+        hf_rwscl_read_unlock(&lock);
+        writer.join();
+        EXPECT_TRUE(writing_is_free());
+    }
+}
+
+// A reader that has left by a closed gate is subtracted from `draining`, also when the gates are open again.
+TEST_P(rwscl, TriesSeeWhatADrainGivenUpHasLeft) {
+    lock.gates[0].readers = HF_GATE_READER;
+    EXPECT_FALSE(writing_is_free());
+    lock.draining = -static_cast<uint32_t>(HF_DRAIN_READER);
+    EXPECT_TRUE(writing_is_free());
+    EXPECT_TRUE(reading_is_free());
     EXPECT_TRUE(writing_is_free());
 }
 
