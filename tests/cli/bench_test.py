@@ -288,7 +288,7 @@ def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
         assert ("share_error" in one) == (workload == "scl-proportion")
 
 
-SLICES = ["bench", "scl-slice", "--seconds", "0.05", "--rounds", "2", "--threads", "2", "--slices-us", "0,2000",
+SLICES = ["bench", "scl-slice", "--seconds", "0.2", "--rounds", "2", "--threads", "2", "--slices-us", "0,2000",
           "--sections-us", "1,50"]
 
 
