@@ -49,10 +49,20 @@ void run_here_by_hand(std::coroutine_handle<> ready) noexcept {
 }
 
 namespace detail {
+namespace {
+
+// Apart from turn_is_over(), which would save registers for it each time.
+[[gnu::noinline]] bool turn_ends(run_context &context) noexcept {
+    return context.current_turn.ends([&] { return context.home->waiting(); });
+}
+
+} // namespace
+
 bool turn_is_over() noexcept {
-    if (!current || !current->home)
+    run_context *context = current;
+    if (!context || !context->home || context->current_turn.goes_on())
         return false;
-    return current->current_turn.is_over([] { return current->home->waiting(); });
+    return turn_ends(*context);
 }
 
 bool end_turn(std::coroutine_handle<> self) noexcept {

@@ -37,8 +37,13 @@ struct turn {
     // After an operation. True when the turn is over if `waiting()` says that somebody is there for whom it ends.
     template <class Waiting>
     bool is_over(Waiting waiting) noexcept {
-        if (++operations > 1 && operations < next_look)
-            return false;
+        return !goes_on() && ends(waiting);
+    }
+
+    // The two parts of it: the count, which is all that most operations see; and where that is false, the clock.
+    bool goes_on() noexcept { return ++operations > 1 && operations < next_look; }
+    template <class Waiting>
+    bool ends(Waiting waiting) noexcept {
         auto time = std::chrono::steady_clock::now();
         if (operations == 1) {
             began = time;
