@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "lock/rwscl_table.h"
 #include "lock/uscl_lock.h"
 #include "observe/observation.h"
 #include "park/deadline.h"
@@ -201,5 +202,7 @@ __attribute__((constructor)) static void choose(void) {
     }
     if (gated)
         pthread_atfork(NULL, NULL, do_without_gates_in_child);
+    if (strcmp(policy.value[HF_OBJECT_RWLOCK].lock, HF_RWSCL_NAME) == 0)
+        hf_rwscl_table_watch_forks();
     hf_lock_rules_find(&policy);
 }

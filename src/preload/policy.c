@@ -9,6 +9,7 @@
 #include "preload/barrier_layout.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
+#include "preload/sliced_rwlock.h"
 
 uint32_t hf_policies[HF_OBJECTS] = {[0 ... HF_OBJECTS - 1] = HF_POLICY_UNDECIDED};
 
@@ -52,14 +53,18 @@ void hf_policy_read(struct hf_policy_text *policy) {
     policy->rules = 0;
 }
 
+static enum hf_policy policy_for(enum hf_object object, const struct hf_policy_value *value) {
+    if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !is_laid_out_as_known(object))
+        return HF_POLICY_GLIBCS;
+    return strcmp(value->lock, HF_RWSCL_NAME) == 0 ? HF_POLICY_SLICED : HF_POLICY_OURS;
+}
+
 // Threads that come here together all find the same, so each may store it.
-bool hf_policy_decide(enum hf_object object) {
+enum hf_policy hf_policy_decide(enum hf_object object) {
     struct hf_policy_text text;
     hf_policy_read(&text);
-    for (int i = 0; i < HF_OBJECTS; i++) {
-        bool passed_on = strcmp(text.value[i].lock, HF_PASSED_TO_GLIBC) == 0;
-        bool ours = !passed_on && is_laid_out_as_known((enum hf_object)i);
-        hf_store_relaxed(&hf_policies[i], ours ? HF_POLICY_OURS : HF_POLICY_GLIBCS);
-    }
-    return hf_policies[object] == HF_POLICY_OURS;
+    hf_sliced_rwlocks_choose(&text.value[HF_OBJECT_RWLOCK].parameters);
+    for (int i = 0; i < HF_OBJECTS; i++) // release: pairs with the acquire in hf_policy_of
+        hf_store_release(&hf_policies[i], policy_for((enum hf_object)i, &text.value[i]));
+    return (enum hf_policy)hf_load_relaxed(&hf_policies[object]);
 }

@@ -3,6 +3,8 @@
 //
 //     UNDECIDED --- first use ---> OURS
 //                        |
+//                        +-------> SLICED: a reader-writer lock that is RW-SCL (sliced_rwlock.h)
+//                        |
 //                        +-------> GLIBCS
 //
 // At the first use and not in a constructor: an object must not change hands while it is in use, and constructors that
@@ -19,16 +21,24 @@
 enum hf_policy {
     HF_POLICY_OURS = 0, // so that one look at policy and attributes tells the usual case
     HF_POLICY_UNDECIDED,
+    HF_POLICY_SLICED,
     HF_POLICY_GLIBCS,
 };
 
 extern uint32_t hf_policies[HF_OBJECTS] __attribute__((visibility("hidden")));
 
-bool hf_policy_decide(enum hf_object object) __attribute__((cold));
+enum hf_policy hf_policy_decide(enum hf_object object) __attribute__((cold));
+
+static inline enum hf_policy hf_policy_of(enum hf_object object) {
+    // Acquire: pairs with the release of who has decided, after what the policy is to be done with.
+    uint32_t policy = hf_load_acquire(&hf_policies[object]);
+    return HF_LIKELY(policy != HF_POLICY_UNDECIDED) ? (enum hf_policy)policy : hf_policy_decide(object);
+}
 
 static inline bool hf_policy_is_ours(enum hf_object object) {
     uint32_t policy = hf_load_relaxed(&hf_policies[object]);
-    return HF_LIKELY(policy == HF_POLICY_OURS) || (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object));
+    return HF_LIKELY(policy == HF_POLICY_OURS) ||
+           (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object) == HF_POLICY_OURS);
 }
 
 // What the environment says, with the defaults where it says nothing.

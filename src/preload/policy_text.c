@@ -15,7 +15,7 @@ static const char *const object_names[HF_OBJECTS] = {
 static const struct {
     const char *alias;
     const char *name;
-} aliases[] = {{"default", HF_DEFAULT_LOCK}, {"u-scl", "uscl"}, {"rw-scl", "rwscl"}};
+} aliases[] = {{"default", HF_DEFAULT_LOCK}, {"u-scl", "uscl"}, {"rw-scl", HF_RWSCL_NAME}};
 
 static bool may_be(enum hf_object object, const char *lock) {
     return object == HF_OBJECT_MUTEX || strcmp(lock, HF_DEFAULT_LOCK) == 0;
@@ -29,6 +29,8 @@ static const char *lock_for(enum hf_object object, struct hf_text_part word) {
         if (hf_text_part_is(word, aliases[i].alias))
             word = (struct hf_text_part){aliases[i].name, strlen(aliases[i].name)};
     }
+    if (object == HF_OBJECT_RWLOCK && hf_text_part_is(word, HF_RWSCL_NAME))
+        return HF_RWSCL_NAME;
     for (size_t i = 0; i < hf_lock_kind_count; i++) {
         const char *name = hf_lock_kinds[i].name;
         if (hf_text_part_is(word, name) && may_be(object, name))
@@ -44,6 +46,8 @@ static void list_locks(enum hf_object object, char *list, size_t bytes) {
         if (used < bytes && may_be(object, name))
             used += (size_t)snprintf(list + used, bytes - used, ", %s", name);
     }
+    if (object == HF_OBJECT_RWLOCK && used < bytes)
+        snprintf(list + used, bytes - used, ", " HF_RWSCL_NAME);
 }
 
 // A text that is read; where a complaint goes.

@@ -23,6 +23,7 @@ enum hf_object {
 };
 
 #define HF_PASSED_TO_GLIBC "glibc"
+#define HF_RWSCL_NAME "rwscl" // no mutex, so not in lock_list.def
 
 // The environment variables: the policy's text; and a lock's name, which is short for mutex:NAME.
 #define HF_CONF_VARIABLE "HOLDFAST_CONF"
@@ -50,7 +51,7 @@ struct hf_policy_text {
 
 // Adds what `text` says: pairs of kind:lock or mutex@place:lock, separated by commas, each lock with parameters in
 // parentheses behind it or not; the last one of a kind or place counts. A mutex may be any lock of lock_list.def,
-// "default" or "glibc"; the others are "flexguard", "default" or "glibc".
+// "default" or "glibc"; the others are "flexguard", "default" or "glibc", and a rwlock may be "rwscl".
 // Returns true; or false, with *policy as it was and a sentence in `complaint` that says what is wrong and what is
 // known.
 bool hf_policy_text_read(const char *text, struct hf_policy_text *policy, char *complaint, size_t complaint_bytes);

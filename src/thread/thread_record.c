@@ -32,6 +32,10 @@ static struct {
 } pool = {.slab_used = HF_SLAB_RECORDS};
 
 _Static_assert(sizeof(struct hf_thread_record) == HF_CACHE_LINE_BYTES, "one cache line");
+_Static_assert(sizeof(struct hf_thread_counters) == HF_CACHE_LINE_BYTES &&
+                   sizeof(struct hf_thread_private) == HF_CACHE_LINE_BYTES &&
+                   sizeof(struct hf_reads_held) == HF_CACHE_LINE_BYTES,
+               "found from the record at a fixed distance");
 
 static void (*exit_function)(struct hf_thread_record *self);
 
@@ -118,6 +122,7 @@ static void release(void *record_pointer) {
     if (hf_private(record)->slice_begun && at_exit)
         at_exit(record);
     hf_private(record)->slice_begun = NULL;
+    hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
     record->in_slices = 0;
     if (hf_private(record)->holds_owner)
         hf_store_release(hf_private(record)->holds_owner, 0); // N4: pairs with the acquire of who takes the row next
@@ -144,6 +149,8 @@ static void move_to_new_slab(void) {
     struct hf_thread_record *self = take();
     if (self->tid) {
         self->critical.critical_depth = before->critical.critical_depth;
+        if (hf_reads_of(before))
+            *hf_reads_of(self) = *hf_reads_of(before);
         if (before->share_class & HF_CLASS_IS_MADE)
             self->share_class = before->share_class;
     }

@@ -16,6 +16,7 @@
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "hint/hint_page.h"
+#include "thread/reads_held.h"
 
 struct hf_thread_record {
     struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
@@ -63,13 +64,15 @@ struct hf_thread_private {
     uint32_t *holds_owner;              // says whose row of statistics it is (observe/thread_holds.h), or NULL
 } HF_CACHE_ALIGNED;
 
-// Records come in slabs: the records, then as many counters and private parts at fixed distances, so that finding one
-// from the other needs no pointer and the counters alone can be shared with the process that reports them.
+// Records come in slabs: the records, then as many counters, private parts and lists of reads at fixed distances, all
+// of one size, so that finding one from the other needs no pointer and the counters alone can be shared with the
+// process that reports them.
 enum { HF_SLAB_RECORDS = 1024 };
 #define HF_SLAB_COUNTERS_OFFSET (HF_SLAB_RECORDS * sizeof(struct hf_thread_record))
 #define HF_SLAB_COUNTERS_BYTES (HF_SLAB_RECORDS * sizeof(struct hf_thread_counters))
 #define HF_SLAB_PRIVATE_OFFSET (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
-#define HF_SLAB_BYTES (HF_SLAB_PRIVATE_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_thread_private))
+#define HF_SLAB_READS_OFFSET (HF_SLAB_PRIVATE_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_thread_private))
+#define HF_SLAB_BYTES (HF_SLAB_READS_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_reads_held))
 
 // Slabs whose counters can be shared: 32,768 threads alive at once.
 enum { HF_SHARED_SLABS = 32 };
@@ -100,6 +103,11 @@ static inline struct hf_thread_counters *hf_counters(struct hf_thread_record *se
 
 static inline struct hf_thread_private *hf_private(struct hf_thread_record *self) {
     return (struct hf_thread_private *)((char *)self + HF_SLAB_PRIVATE_OFFSET);
+}
+
+// NULL for threads without a record of their own.
+static inline struct hf_reads_held *hf_reads_of(struct hf_thread_record *self) {
+    return HF_LIKELY(self->tid != 0) ? (struct hf_reads_held *)((char *)self + HF_SLAB_READS_OFFSET) : NULL;
 }
 
 static inline struct hf_observation *hf_observation_of(struct hf_thread_record *self) {

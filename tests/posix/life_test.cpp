@@ -530,12 +530,13 @@ std::string library_of(void *address) {
 TEST(symbol_version, OldAndNewOnesLeadToTheSameLibrary) {
     const char *preload = std::getenv("LD_PRELOAD");
     const char *expected = preload && std::strstr(preload, "holdfast") ? "libholdfast-preload.so" : "libc.so.6";
-    const char *interposed[] = {
-        "mutex_lock",         "mutex_trylock",      "mutex_timedlock",    "mutex_clocklock",  "mutex_unlock",
-        "cond_wait",          "cond_timedwait",     "cond_clockwait",     "cond_signal",      "cond_broadcast",
-        "rwlock_rdlock",      "rwlock_wrlock",      "rwlock_tryrdlock",   "rwlock_trywrlock", "rwlock_timedrdlock",
-        "rwlock_timedwrlock", "rwlock_clockrdlock", "rwlock_clockwrlock", "rwlock_unlock",    "spin_lock",
-        "spin_trylock",       "spin_unlock",        "barrier_init",       "barrier_wait",     "barrier_destroy"};
+    const char *interposed[] = {"mutex_lock",         "mutex_trylock",      "mutex_timedlock",    "mutex_clocklock",
+                                "mutex_unlock",       "cond_wait",          "cond_timedwait",     "cond_clockwait",
+                                "cond_signal",        "cond_broadcast",     "rwlock_rdlock",      "rwlock_wrlock",
+                                "rwlock_tryrdlock",   "rwlock_trywrlock",   "rwlock_timedrdlock", "rwlock_timedwrlock",
+                                "rwlock_clockrdlock", "rwlock_clockwrlock", "rwlock_unlock",      "rwlock_destroy",
+                                "spin_lock",          "spin_trylock",       "spin_unlock",        "barrier_init",
+                                "barrier_wait",       "barrier_destroy"};
     for (const std::string function : interposed) {
         const std::string name = "pthread_" + function;
         bool had_another_layout = function.rfind("cond_", 0) == 0;

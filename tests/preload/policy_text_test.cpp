@@ -57,7 +57,16 @@ TEST(policy_text, ReadsParameters) {
     EXPECT_EQ(again.parameters.slice_us_plus_1, 0u) << "the last one counts, with all that it says";
 }
 
-// Of RW-SCL, which no kind of object can be yet.
+TEST(policy_text, KnowsOneMoreReaderWriterLock) {
+    for (const char *name : {"rwscl", "rw-scl"}) {
+        hf_policy_value value = read(std::string("rwlock:") + name + "(ratio=9:1,slice=500us)").value[HF_OBJECT_RWLOCK];
+        EXPECT_STREQ(value.lock, "rwscl");
+        EXPECT_EQ(value.parameters.read_share, 9u);
+        EXPECT_EQ(value.parameters.write_share, 1u);
+        EXPECT_EQ(value.parameters.slice_us_plus_1, 501u);
+    }
+}
+
 TEST(policy_text, ReadsRatios) {
     auto ratio = [](const char *text, hf_lock_parameters &parameters) {
         char complaint[256];
@@ -94,6 +103,9 @@ TEST(policy_text, SaysWhatIsWrong) {
         {"mutex", "mutex can't be ''"},
         {"mutex:magic", "mutex can't be 'magic': use one of glibc, default, flexguard"},
         {"cond:mcs", "cond can't be 'mcs': use one of glibc, default, flexguard"},
+        {"rwlock:mcs", "rwlock can't be 'mcs': use one of glibc, default, flexguard, rwscl"},
+        {"mutex:rw-scl", "mutex can't be 'rw-scl'"},
+        {"rwlock:rw-scl(work-conserving=yes)", "rwscl has no parameter 'work-conserving': use ratio, slice"},
         {"door:glibc", "no kind of object 'door'"},
         {"mutex:uscl(slice=2)", "uscl's slice can't be '2': give a time"},
         {"mutex:uscl(slice=101ms)", "can't be '101ms'"},

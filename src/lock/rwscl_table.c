@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "lock/rwscl_table.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lock/rwscl_state.h"
+#include "park/word_lock.h"
+
+enum {
+    HF_CHUNK_BYTES = 64 * 1024,
+    HF_ROWS_BITS = 14,
+    HF_MARK_BYTES = 4096,
+};
+
+struct hf_rwscl_entry hf_rwscl_no_entry;
+
+// Taken when a lock is new or destroyed, so one lock is enough.
+static struct {
+    uint32_t word;
+    struct hf_rwscl_entry *spare;
+    struct hf_rwscl_entry *last_made;
+    char *chunk;
+    size_t chunk_left;
+    struct hf_rwscl_entry *rows[1 << HF_ROWS_BITS]; // by the object's address
+} table;
+
+// A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
+// in handlers that the program has registered before ours (pthread_atfork).
+static struct {
+    bool is_current;
+    char rest_of_page[HF_MARK_BYTES - sizeof(bool)];
+} mark __attribute__((aligned(HF_MARK_BYTES)));
+static bool never_forked = true;
+bool *hf_rwscl_table_is_current = &never_forked;
+
+// A signal handler that locks, run while this thread is in here, would wait for itself.
+static void table_lock(sigset_t *saved) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, saved);
+    if (!hf_word_trylock(&table.word, HF_WORD_HELD))
+        hf_word_lock_blocking(&table.word, NULL);
+}
+
+static void table_unlock(const sigset_t *saved) {
+    hf_word_unlock(&table.word);
+    pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+static size_t lock_bytes(void) {
+    return offsetof(hf_rwscl_t, gates) + hf_numa_nodes() * sizeof(struct hf_rwscl_gate);
+}
+
+// Zeroed, aligned to a cache line; or NULL.
+static struct hf_rwscl_entry *carve(void) {
+    size_t bytes = offsetof(struct hf_rwscl_entry, lock) + lock_bytes();
+    if (table.chunk_left < bytes) {
+        void *chunk = mmap(NULL, HF_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (chunk == MAP_FAILED)
+            return NULL;
+        table.chunk = chunk;
+        table.chunk_left = HF_CHUNK_BYTES;
+    }
+    void *carved = table.chunk;
+    table.chunk += bytes;
+    table.chunk_left -= bytes;
+    return carved;
+}
+
+static struct hf_rwscl_entry **row_of(const void *object) {
+    // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
+    return &table.rows[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15u) >> (64 - HF_ROWS_BITS)];
+}
+
+static void add_to_row(struct hf_rwscl_entry *entry, const void *object) {
+    struct hf_rwscl_entry **row = row_of(object);
+    entry->in_row = *row;
+    hf_store_relaxed(&entry->object, object); // read without the table's lock, by users of another object
+    *row = entry;
+}
+
+static void take_out_of_row(struct hf_rwscl_entry *entry) {
+    struct hf_rwscl_entry **link = row_of(entry->object);
+    while (*link && *link != entry)
+        link = &(*link)->in_row;
+    if (*link)
+        *link = entry->in_row;
+    hf_store_relaxed(&entry->object, NULL);
+}
+
+static struct hf_rwscl_entry *find(const void *object) {
+    struct hf_rwscl_entry *entry = *row_of(object);
+    while (entry && entry->object != object)
+        entry = entry->in_row;
+    return entry;
+}
+
+// Nobody is inside, waits, or is between giving the lock to another and the last touch. Who destroys it, or makes
+// another one at its address, comes after all users but those that are about to leave: so what is left stays so.
+static bool is_left(const hf_rwscl_t *lock) {
+    if (hf_load_relaxed(&lock->word) != HF_WORD_FREE || hf_load_relaxed(&lock->waiting_readers) != 0 ||
+        hf_load_relaxed(&lock->waiting_writers) != 0)
+        return false;
+    uint32_t state = hf_load_relaxed(&lock->state);
+    if (state & HF_RWSCL_FRONT)
+        return false;
+    if (hf_rwscl_is_writers(state))
+        return true;
+    return hf_rwscl_readers_inside(lock) == 0;
+}
+
+static struct hf_rwscl_entry *spare_or_new(void) {
+    struct hf_rwscl_entry *entry = table.spare;
+    if (entry) {
+        table.spare = entry->in_row;
+        return entry;
+    }
+    entry = carve();
+    if (entry) {
+        entry->made_before = table.last_made;
+        hf_store_release(&table.last_made, entry); // a child that is forked in this moment follows it
+    }
+    return entry;
+}
+
+// Under the table's lock.
+static struct hf_rwscl_entry *entry_for(const void *object) {
+    struct hf_rwscl_entry *entry = find(object);
+    if (entry && !is_left(&entry->lock)) {
+        take_out_of_row(entry); // and leaves it alone for good
+        entry = NULL;
+    }
+    if (!entry) {
+        entry = spare_or_new();
+        if (entry)
+            add_to_row(entry, object);
+    }
+    return entry;
+}
+
+static void set_options(hf_rwscl_t *lock, const struct hf_rwscl_options *options) {
+    if (options->readers)
+        hf_rwscl_set_ratio(lock, options->readers, options->writers);
+    if (options->slice_us_plus_1)
+        hf_rwscl_set_slice(lock, options->slice_us_plus_1 - 1);
+}
+
+static bool is_waited_for(const hf_rwscl_t *lock) {
+    return lock->waiting_readers != 0 || lock->waiting_writers != 0 ||
+           (lock->state & (HF_RWSCL_FRONT | HF_RWSCL_READERS_WAIT)) ||
+           (!(lock->state & HF_RWSCL_WRITERS) && lock->word != HF_WORD_FREE);
+}
+
+// In a forked child. Who waited is not there, and neither is a front writer: what it had begun is undone. Who was
+// inside still is, as in other locks.
+static void forget_who_waits(hf_rwscl_t *lock) {
+    lock->waiting_readers = lock->waiting_writers = 0;
+    lock->spinners = NULL;
+    if (hf_rwscl_is_writers(lock->state)) {
+        lock->state &= ~(uint32_t)(HF_RWSCL_READERS_WAIT | HF_RWSCL_KEEPER);
+        return;
+    }
+    int32_t drained = hf_drain_count(lock->draining), all = hf_rwscl_readers_inside(lock);
+    // While the gates are being closed who is inside is not yet counted in `draining`.
+    int32_t inside = (lock->state & HF_RWSCL_WRITERS) && drained > 0 ? drained : all;
+    for (uint32_t node = hf_numa_nodes(); node-- > 0;)
+        lock->gates[node].readers = node == 0 ? (uint32_t)inside * HF_GATE_READER : 0;
+    lock->draining = 0;
+    lock->state = (lock->state & ~(HF_RWSCL_ROUND - 1u)) + HF_RWSCL_ROUND;
+    lock->word = HF_WORD_FREE; // its owner waited
+}
+
+// The list of all entries alone is never in the middle of a change.
+static void put_in_rows_again(void) {
+    table.word = HF_WORD_FREE;
+    table.spare = NULL;
+    table.chunk_left = 0;
+    memset(table.rows, 0, sizeof(table.rows));
+    for (struct hf_rwscl_entry *entry = table.last_made; entry; entry = entry->made_before) {
+        if (entry->object) // else it is spare, or to be left alone: which of both is not known
+            add_to_row(entry, entry->object);
+    }
+}
+
+// Alone in the process. Writes no more than it has to: what a child writes it gets a copy of.
+static void start_over_in_child(void) {
+    if (hf_exchange_acquire(&mark.is_current, true))
+        return;
+    if (table.word != HF_WORD_FREE)
+        put_in_rows_again();
+    for (struct hf_rwscl_entry *entry = table.last_made; entry; entry = entry->made_before) {
+        if (entry->object && is_waited_for(&entry->lock))
+            forget_who_waits(&entry->lock);
+    }
+}
+
+struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_entry **place,
+                                           const struct hf_rwscl_options *options) {
+    if (!hf_load_relaxed(hf_rwscl_table_is_current))
+        start_over_in_child();
+    sigset_t saved;
+    table_lock(&saved);
+    struct hf_rwscl_entry *entry = hf_load_relaxed(place);
+    if (!entry || (entry != &hf_rwscl_no_entry && entry->object != object)) {
+        entry = entry_for(object);
+        if (entry) {
+            memset(&entry->lock, 0, lock_bytes());
+            set_options(&entry->lock, options);
+        }
+        hf_store_release(place, entry ? entry : &hf_rwscl_no_entry); // pairs with the acquire in hf_rwscl_of
+    }
+    table_unlock(&saved);
+    return entry == &hf_rwscl_no_entry ? NULL : entry;
+}
+
+void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
+    if (!hf_load_relaxed(hf_rwscl_table_is_current))
+        start_over_in_child();
+    sigset_t saved;
+    table_lock(&saved);
+    struct hf_rwscl_entry *entry = hf_load_relaxed(place);
+    // One that a thread is still about to leave stays where it is, for the next lock at that address.
+    if (entry && entry->object == object && is_left(&entry->lock)) {
+        take_out_of_row(entry);
+        entry->in_row = table.spare;
+        table.spare = entry;
+    }
+    hf_store_relaxed(place, NULL);
+    table_unlock(&saved);
+}
+
+static void start_over_by_handler(void) {
+    mark.is_current = false; // where the kernel does not zero it
+    start_over_in_child();
+}
+
+void hf_rwscl_table_watch_forks(void) {
+    if (hf_rwscl_table_is_current == &mark.is_current)
+        return;
+    mark.is_current = true;
+    bool is_zeroed = sysconf(_SC_PAGESIZE) <= HF_MARK_BYTES && madvise(&mark, sizeof(mark), MADV_WIPEONFORK) == 0;
+    pthread_atfork(NULL, NULL, is_zeroed ? start_over_in_child : start_over_by_handler);
+    hf_store_relaxed(&hf_rwscl_table_is_current, &mark.is_current);
+}
