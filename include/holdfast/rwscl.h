@@ -48,12 +48,14 @@ typedef struct hf_rwscl {
     uint16_t releases;
     uint8_t writers_return;
     uint8_t readers_return;
+    uint32_t ender_sleeps;
+    uint64_t ender_ran_us;
     struct hf_rwscl_gate gates[HF_RWSCL_GATES];
 } hf_rwscl_t;
 
 #define HF_RWSCL_INIT                                                                                                  \
     {                                                                                                                  \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {                                                              \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {                                                        \
             { 0, 0, 0 }                                                                                                \
         }                                                                                                              \
     }

@@ -120,7 +120,7 @@ static __attribute__((noinline, cold)) int begin_to_write(hf_rwscl_t *lock, stru
     if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state))) {
         if (!hf_rwscl_slice_is_over(lock, hf_ticks()))
             return 0;
-        hf_rwscl_open(lock);
+        hf_rwscl_end_slice(lock, self);
     }
     int error = hf_rwscl_wait_in_front(lock, self, deadline);
     if (!error || hf_rwscl_write_out_of_turn(lock))
@@ -166,12 +166,12 @@ int hf_rwscl_write_clocklock(hf_rwscl_t *lock, clockid_t clock, const struct tim
 }
 
 // Readers wait.
-static __attribute__((noinline, cold)) void end_slice_if_due(hf_rwscl_t *lock) {
+static __attribute__((noinline, cold)) void end_slice_if_due(hf_rwscl_t *lock, struct hf_thread_record *self) {
     uint64_t now = hf_ticks();
     hf_store_relaxed(&lock->written_at, now);
     bool alone = hf_load_relaxed(&lock->waiting_writers) == 0;
     if (hf_rwscl_slice_is_over(lock, now) || (alone && !hf_load_relaxed(&lock->writers_return)))
-        hf_rwscl_open(lock);
+        hf_rwscl_end_slice(lock, self);
 }
 
 void hf_rwscl_write_unlock(hf_rwscl_t *lock) {
@@ -180,6 +180,6 @@ void hf_rwscl_write_unlock(hf_rwscl_t *lock) {
     hf_store_relaxed(&lock->last_writer, self->tid);
     // Relaxed: a reader that is not seen here has a keeper, or is one, and looks (RS4).
     if (HF_UNLIKELY(hf_load_relaxed(&lock->state) & HF_RWSCL_READERS_WAIT))
-        end_slice_if_due(lock);
+        end_slice_if_due(lock, self);
     hf_flexguard_release(&lock->word, &lock->releases, self);
 }

@@ -4,7 +4,8 @@
 //
 // A slice lasts as long as the ratio says, and longer by what the other kind's last slice was too long, in proportion:
 // a critical section that outlasts its slice, and threads that were slow to leave, are made up for. What a slice is too
-// long while nobody waits for its end does not count.
+// long while nobody waits for its end does not count. A writer that ends the writers' slice wakes readers, which may
+// get its CPU before it has asked again: until it has run for a while, or slept, it counts as one that waits.
 //
 // A slice that others wait for ends early when nobody uses it for HF_RWSCL_IDLE_US: time to come back in after a look
 // at something else, about what two hand-overs cost. A kind that has once not come back so soon loses its slice at once
@@ -66,6 +67,13 @@ static inline bool hf_rwscl_is_recent(uint64_t then, uint64_t now) {
 static inline bool hf_rwscl_slice_is_over(const hf_rwscl_t *lock, uint64_t now) {
     return now >= hf_load_relaxed(&lock->slice_end);
 }
+
+// How long the calling thread has run, and how often it has slept. A system call.
+struct hf_rwscl_own_time {
+    uint64_t ran_us;
+    uint32_t sleeps;
+};
+struct hf_rwscl_own_time hf_rwscl_own_time_now(void) __attribute__((cold, visibility("hidden")));
 
 // When who keeps the time of a slice looks next: at its end, and before, first after the idle time, then less often.
 struct hf_rwscl_looks {

@@ -168,6 +168,9 @@ int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, cons
 // In the writers' slice: gives the lock to the readers, and wakes those that wait.
 void hf_rwscl_open(hf_rwscl_t *lock) __attribute__((cold, visibility("hidden")));
 
+// The same, by a writer that may come back.
+void hf_rwscl_end_slice(hf_rwscl_t *lock, struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
+
 // In the readers' slice: waits for its end and for the readers to leave. Returns 0 in the writers' slice, or ETIMEDOUT
 // in the readers'.
 int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)

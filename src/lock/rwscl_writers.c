@@ -3,6 +3,7 @@
 // rwscl_state.h.
 #include <errno.h>
 #include <limits.h>
+#include <sys/resource.h>
 
 #include "hint/patience.h"
 #include "lock/flexguard_lock.h"
@@ -53,7 +54,39 @@ void hf_rwscl_open(hf_rwscl_t *lock) {
     if (state & HF_RWSCL_READERS_WAIT)
         more = hf_rwscl_overrun(lock, hf_load_relaxed(&lock->waited_since), now) * weights.readers / weights.writers;
     give_readers_time(lock, weights, now, more);
+    hf_store_relaxed(&lock->ender_ran_us, UINT64_MAX);
     let_readers_in(lock, 0);
+}
+
+struct hf_rwscl_own_time hf_rwscl_own_time_now(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    uint64_t s = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+    return (struct hf_rwscl_own_time){
+        .ran_us = s * 1000000 + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
+        .sleeps = (uint32_t)usage.ru_nvcsw,
+    };
+}
+
+void hf_rwscl_end_slice(hf_rwscl_t *lock, struct hf_thread_record *self) {
+    hf_rwscl_open(lock);
+    // After the wakes, which take time of its own. While the word is ours, hence nobody else stores these.
+    struct hf_rwscl_own_time own = hf_rwscl_own_time_now();
+    hf_store_relaxed(&lock->last_writer, self->tid);
+    hf_store_relaxed(&lock->ender_sleeps, own.sleeps);
+    hf_store_relaxed(&lock->ender_ran_us, own.ran_us);
+}
+
+// Has the caller, which comes to the front now, wanted to come back ever since the readers' slice began? So has who
+// ended the writers' and has hardly run since then, nor slept: those that it woke have had its CPU.
+static bool has_come_back(const hf_rwscl_t *lock, const struct hf_thread_record *self, uint64_t now) {
+    uint64_t ran_us = hf_load_relaxed(&lock->ender_ran_us);
+    if (hf_rwscl_is_recent(hf_load_relaxed(&lock->changed_at), now))
+        return true;
+    if (ran_us == UINT64_MAX || hf_load_relaxed(&lock->last_writer) != hf_tid(self))
+        return false;
+    struct hf_rwscl_own_time own = hf_rwscl_own_time_now();
+    return own.sleeps == hf_load_relaxed(&lock->ender_sleeps) && own.ran_us - ran_us < HF_RWSCL_IDLE_US;
 }
 
 // Closes the gates. True when nobody was inside.
@@ -188,15 +221,17 @@ static int await_slice_end(hf_rwscl_t *lock, uint64_t since, const struct hf_dea
 }
 
 int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    uint64_t since = hf_ticks(), now = since;
-    if (hf_rwscl_is_recent(hf_load_relaxed(&lock->changed_at), since))
+    uint64_t came = hf_ticks(), now = came, since = came;
+    if (has_come_back(lock, self, came)) {
+        since = hf_load_relaxed(&lock->changed_at);
         hf_store_relaxed(&lock->writers_return, 1);
+    }
     for (uint64_t drain_ns_max = HF_DRAIN_NS;; drain_ns_max *= drain_ns_max < HF_DRAIN_NS_MAX ? 2 : 1) {
         int error = 0;
         if (!hf_rwscl_slice_is_over(lock, now) && !readers_stay_away(lock, self)) {
             hf_critical_leave(self);
             hf_count(self, contended);
-            error = await_slice_end(lock, since, deadline);
+            error = await_slice_end(lock, came, deadline);
             hf_critical_enter(self);
         }
         if (!error)

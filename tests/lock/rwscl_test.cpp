@@ -4,8 +4,9 @@
 //
 // Shown able to fail: gates that are not closed (TimesOutUnderAWriter); a drain given up that forgets who is inside
 // (AWriterThatGivesUpLetsReadersIn); a keeper that is not replaced (AKeeperThatGivesUpIsReplaced); a count of readers
-// without `draining` (TriesSeeWhatADrainGivenUpHasLeft); a drain that is never given up (hangs). It hangs when nobody
-// keeps the time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a
+// without `draining` (TriesSeeWhatADrainGivenUpHasLeft); has_come_back that does not ask how long the thread has run,
+// or whether it has slept (AWriterThatCouldNotRunHasComeBack); a drain that is never given up (hangs). It hangs when
+// nobody keeps the time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a
 // reader leaves a closed gate as an open one.
 #include <atomic>
 #include <cerrno>
@@ -267,6 +268,44 @@ TEST_P(rwscl, AKeeperThatGivesUpIsReplaced) {
     // Given back without a look at who waits: only a keeper can find out.
     hf_flexguard_release(&lock.word, &lock.releases, hf_self());
     reader.join();
+}
+
+// Ends the writers' slice, then lets `body` run and comes again, a second after the slice's end as the lock sees it. Is
+// it taken for one that has come back at once?
+bool comes_back(hf_rwscl_t &lock, const std::function<void()> &body) {
+    hf_rwscl_set_slice(&lock, 0);
+    hf_rwscl_write_lock(&lock);
+    std::thread reader([&] { hf_rwscl_read_lock(&lock), hf_rwscl_read_unlock(&lock); });
+    while (!(hf_load_acquire(&lock.state) & HF_RWSCL_READERS_WAIT))
+        std::this_thread::yield();
+    hf_rwscl_write_unlock(&lock);
+    hf_store_relaxed(&lock.changed_at, lock.changed_at - hf_rwscl_ticks_of_us(1e6));
+    hf_store_relaxed(&lock.writers_return, 0);
+    body();
+    hf_rwscl_write_lock(&lock);
+    bool back = hf_load_relaxed(&lock.writers_return); // changed by nobody while a writer is inside
+    hf_rwscl_write_unlock(&lock);
+    reader.join();
+    return back;
+}
+
+long ran_us() {
+    timespec ran{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    return ran.tv_sec * 1'000'000 + ran.tv_nsec / 1000;
+}
+
+// A writer that ends its slice wakes readers that take its CPU: it has stayed away, and has not wanted to.
+TEST_P(rwscl, AWriterThatCouldNotRunHasComeBack) {
+    EXPECT_FALSE(comes_back(lock, [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }));
+    EXPECT_FALSE(comes_back(lock, [] {
+        for (long began = ran_us(); ran_us() < began + 1000;)
+            continue;
+    }));
+    bool back = false; // not always: what it does itself may take too long, under a sanitizer or a hypervisor
+    for (int round = 0; round < 50 && !back; round++)
+        back = comes_back(lock, [] {});
+    EXPECT_TRUE(back);
 }
 
 // Leaves where it did not come in.
