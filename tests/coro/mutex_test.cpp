@@ -194,6 +194,70 @@ TYPED_TEST(CoroMutex, TheLastOwnerMayDestroyIt) {
     }
 }
 
+// Resumes within whatever the caller is doing: as a worker does that is fast.
+class executor_at_once final : public executor_base {
+public:
+    void schedule(std::coroutine_handle<> ready) noexcept override { run_here(*this, 0, ready); }
+    void schedule_remote(std::coroutine_handle<> ready) noexcept override { run_here(*this, 0, ready); }
+    timer_queue &timers() noexcept override { return timers_; }
+
+private:
+    timer_queue timers_;
+};
+
+// M3 for those whose functions were run by the owner before: they may be the last, and destroy the mutex.
+TYPED_TEST(CoroMutex, IsFreeWhenTheCallerOfItsLastSectionGoesOn) {
+    TypeParam guard;
+    executor_at_once here;
+    bool found_free = false;
+    auto come = [&]() -> task<> {
+        co_await guard.with([] {});
+        found_free = guard.try_lock();
+        if (found_free)
+            guard.unlock_unsuspended();
+    };
+    auto let_in = [&]() -> task<> { co_await guard.unlock(); };
+    ASSERT_TRUE(guard.try_lock());
+    spawn(here, come());
+    EXPECT_FALSE(found_free);
+    spawn(here, let_in());
+    EXPECT_TRUE(found_free);
+}
+
+// Runs at once, on no executor.
+struct by_hand {
+    struct promise_type {
+        by_hand get_return_object() noexcept { return {}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); }
+    };
+};
+
+// It goes on inside the unlocker, so it must have been the owner itself: then those behind it have had their turns.
+TYPED_TEST(CoroMutex, ASectionOnNoExecutorIsNotPartOfTheSectionBefore) {
+    TypeParam guard;
+    ASSERT_TRUE(guard.try_lock());
+    bool found_free = false;
+    auto come = [&]() -> by_hand {
+        co_await guard.with([] {});
+        found_free = guard.try_lock();
+        if (found_free)
+            guard.unlock_unsuspended();
+    };
+    auto come_after = [&]() -> by_hand {
+        co_await guard.lock();
+        guard.unlock_unsuspended();
+    };
+    come();
+    come_after();
+    EXPECT_FALSE(found_free);
+    pool workers(1u);
+    sync_wait(workers, [&]() -> task<> { co_await guard.unlock(); }());
+    EXPECT_TRUE(found_free);
+}
+
 // Every hand-over meets a waiter, because the section suspends. The stack would overflow if they nested.
 TYPED_TEST(CoroMutex, HandsOverWithoutRecursion) {
     constexpr int times = 60000;

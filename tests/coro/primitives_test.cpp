@@ -323,6 +323,41 @@ TYPED_TEST(CoroCondition, TokensReachWhoWaitsForThem) {
     EXPECT_EQ(taken, tasks * times);
 }
 
+// Two that hand the mutex to each other by waiting, never by an unlock.
+TEST(CoroConditionChain, EndsForTheSakeOfOthers) {
+    constexpr int moves_max = 1000000;
+    pool worker(1u);
+    mutex guard;
+    condition_variable changed;
+    int turn = 0, moves = 0;
+    bool over = false;
+    gathering all;
+    auto play = [&](int me) -> task<> {
+        auto held = co_await guard.scoped_lock();
+        while (!over && moves < moves_max) {
+            moves++;
+            turn = 1 - me;
+            changed.notify_one();
+            co_await changed.wait(held, [&] { return turn == me || over || moves == moves_max; });
+        }
+        changed.notify_all();
+        co_await held.unlock();
+    };
+    auto end = [&]() -> task<> {
+        over = true; // there is one worker
+        co_return;
+    };
+    auto begin = [&]() -> task<> {
+        all.add(worker, play(0));
+        all.add(worker, play(1));
+        all.add(worker, end());
+        co_return;
+    };
+    all.add(worker, begin());
+    all.wait();
+    EXPECT_LT(moves, moves_max);
+}
+
 // C3: the guard of a task that waits, in either list, does not have the mutex; its destruction gives back nothing.
 TYPED_TEST(CoroCondition, APoolEndsWhileTasksWait) {
     for (int round = 0; round < 20; round++) {

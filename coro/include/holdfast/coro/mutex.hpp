@@ -128,17 +128,8 @@ public:
     // Unlocks for a caller that is suspended anyway: the next owner gets its thread.
     void unlock_suspended() noexcept {
         detail::section_ends(this);
-        while (waiter *next = choose_or_release()) {
-            if (combine(*next))
-                continue;
-            run_context *context = current_context();
-            if (Policy != policy::dispatch && context && context->home && context->home == next->home) {
-                next->how = passage::at_once;
-                context->slot = next->handle;
-            } else
-                hand_over_unsuspended<Policy>(*next);
-            return;
-        }
+        if (waiter *next = next_owner())
+            hand_over_suspended<Policy>(*next);
     }
 
     // The end of a waiter whose coroutine is destroyed: it is taken out, or gives back what it never used.
@@ -257,11 +248,12 @@ private:
     }
 
     // Flat combining: the next owner wants no more than its function run, and any thread may do that. False when it
-    // wants the mutex, or this thread has done enough for others.
+    // wants the mutex, or this thread has done enough for others; and for a waiter without an executor, which could
+    // only go on here, inside the caller.
     bool combine(waiter &next) noexcept {
         if constexpr (Policy == policy::ces) {
             run_context *context = current_context();
-            if (!next.closure || !context || !context->home || context->chain + 1 >= context->chain_max)
+            if (!next.closure || !next.home || !context || !context->home || context->chain + 1 >= context->chain_max)
                 return false;
             context->chain++;
             next.how = passage::combined;
@@ -269,29 +261,35 @@ private:
             detail::section_begins(this);
             next.closure(next);
             detail::section_ends(this);
-            schedule_elsewhere(next);
             return true;
         }
         return false;
     }
 
+    // choose_or_release, after whatever may be combined. Who was combined goes on only when the mutex is free or
+    // another's: it may know that it was the last, and destroy it (M3).
+    waiter *next_owner() noexcept {
+        waiter *next = choose_or_release();
+        while (next && combine(*next)) {
+            waiter *done = next;
+            next = choose_or_release();
+            schedule_elsewhere(*done);
+        }
+        return next;
+    }
+
     void unlock_by(passage how) noexcept {
         detail::section_ends(this);
-        while (waiter *next = choose_or_release()) {
-            if (!combine(*next)) {
-                next->how = how;
-                hand_over_unsuspended<Policy>(*next);
-                return;
-            }
+        if (waiter *next = next_owner()) {
+            next->how = how;
+            hand_over_unsuspended<Policy>(*next);
         }
     }
 
     // await_suspend of whatever unlocks. True when `self` stays suspended.
     bool release_from(std::coroutine_handle<> self, deferred &frame) noexcept {
-        while (waiter *next = choose_or_release())
-            if (!combine(*next))
-                return hand_over<Policy>(self, *next, frame);
-        return false;
+        waiter *next = next_owner();
+        return next && hand_over<Policy>(self, *next, frame);
     }
 
     std::atomic<std::uint32_t> word_ = 0;

@@ -20,14 +20,11 @@ namespace detail {
 // A chain of hand-overs has become long: others wait for this thread too. The next owner goes to the first worker that
 // comes by, which is running for certain; its home worker, if that is another, may just have lost its CPU. This worker
 // takes one of the others first.
-inline bool end_chain(run_context &context, std::coroutine_handle<> self, waiter &next) noexcept {
-    executor_base *home = context.home;
+inline void end_chain(run_context &context, waiter &next) noexcept {
     context.chain = 0;
     context.others_first = true;
     next.how = passage::chain_end;
     schedule_owner(next);
-    home->schedule_rotated(self);
-    return true;
 }
 
 inline bool exchange(std::coroutine_handle<> self, waiter &next) noexcept {
@@ -36,11 +33,15 @@ inline bool exchange(std::coroutine_handle<> self, waiter &next) noexcept {
         schedule_owner(next); // a coroutine stays on its executor
         return false;
     }
-    if (++context->chain >= context->chain_max)
-        return end_chain(*context, self, next);
+    executor_base *home = context->home;
+    if (++context->chain >= context->chain_max) {
+        end_chain(*context, next);
+        home->schedule_rotated(self);
+        return true;
+    }
     next.how = passage::at_once;
     std::coroutine_handle<> handle = next.handle; // W3: as soon as `self` is queued, all may be gone
-    context->home->schedule_rotated(self);
+    home->schedule_rotated(self);
     context->slot = handle;
     return true;
 }
@@ -82,6 +83,21 @@ void hand_over_unsuspended(waiter &next) noexcept {
         schedule_owner(next);
     else
         schedule(next);
+}
+
+// Where the caller is suspended anyway, to wait for something else: `next` gets its thread, under CES until the chain
+// ends.
+template <policy Policy>
+void hand_over_suspended(waiter &next) noexcept {
+    run_context *context = current_context();
+    if (Policy == policy::dispatch || !context || !context->home || context->home != next.home) {
+        hand_over_unsuspended<Policy>(next);
+    } else if (Policy == policy::ces && ++context->chain >= context->chain_max) {
+        detail::end_chain(*context, next);
+    } else {
+        next.how = passage::at_once;
+        context->slot = next.handle;
+    }
 }
 
 } // namespace holdfast::coro
