@@ -71,10 +71,14 @@ bool hf_rwscl_enter_again(hf_rwscl_t *lock) {
 
 // In the writers' slice: does none of them use it? Advice, but for the word, which is asked for again.
 static bool writers_are_away(hf_rwscl_t *lock, const struct hf_thread_record *self) {
-    if (hf_load_relaxed(&lock->word) != HF_WORD_FREE || hf_load_relaxed(&lock->waiting_writers) != 0)
+    if (hf_load_relaxed(&lock->word) != HF_WORD_FREE)
         return false;
     uint64_t now = hf_ticks();
-    if (hf_rwscl_slice_is_over(lock, now) || !hf_load_relaxed(&lock->writers_return) ||
+    if (hf_rwscl_slice_is_over(lock, now)) // also where one waits, who may be stopped and never come
+        return true;
+    if (hf_load_relaxed(&lock->waiting_writers) != 0)
+        return false;
+    if (!hf_load_relaxed(&lock->writers_return) ||
         hf_load_relaxed(&lock->last_writer) == hf_tid(self)) // who writes next will not be who now wants to read
         return true;
     if (hf_rwscl_is_recent(hf_load_relaxed(&lock->written_at), now))

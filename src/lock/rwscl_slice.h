@@ -23,8 +23,8 @@ enum {
     HF_RWSCL_LOOKS = 16, // of who keeps the time of a long slice, or the idle times between them when it is over
 };
 
-// More than this is not made up for: no product overflows.
-#define HF_RWSCL_TICKS_MAX (1ull << 40)
+// More than this is not made up for: a process that was stopped for minutes does not keep one kind out for as long.
+#define HF_RWSCL_OVERRUN_US_MAX 1000000.0
 
 struct hf_rwscl_weights {
     uint32_t readers, writers;
@@ -51,8 +51,8 @@ static inline uint64_t hf_rwscl_slice_ticks(const hf_rwscl_t *lock, uint32_t wei
 static inline uint64_t hf_rwscl_overrun(const hf_rwscl_t *lock, uint64_t waited_since, uint64_t now) {
     uint64_t end = hf_load_relaxed(&lock->slice_end);
     uint64_t from = end > waited_since ? end : waited_since;
-    uint64_t ticks = now > from ? now - from : 0;
-    return ticks < HF_RWSCL_TICKS_MAX ? ticks : HF_RWSCL_TICKS_MAX;
+    uint64_t ticks = now > from ? now - from : 0, most = hf_rwscl_ticks_of_us(HF_RWSCL_OVERRUN_US_MAX);
+    return ticks < most ? ticks : most;
 }
 
 static inline uint64_t hf_rwscl_idle_ticks(void) {

@@ -150,8 +150,13 @@ static void set_options(hf_rwscl_t *lock, const struct hf_rwscl_options *options
         hf_rwscl_set_slice(lock, options->slice_us_plus_1 - 1);
 }
 
+// The writers' slice has ended, but the state does not say so yet: the gates are opened first.
+static bool is_being_opened(const hf_rwscl_t *lock) {
+    return hf_rwscl_is_writers(lock->state) && !(lock->gates[0].readers & HF_GATE_CLOSED);
+}
+
 static bool is_waited_for(const hf_rwscl_t *lock) {
-    return lock->waiting_readers != 0 || lock->waiting_writers != 0 ||
+    return is_being_opened(lock) || lock->waiting_readers != 0 || lock->waiting_writers != 0 ||
            (lock->state & (HF_RWSCL_FRONT | HF_RWSCL_READERS_WAIT)) ||
            (!(lock->state & HF_RWSCL_WRITERS) && lock->word != HF_WORD_FREE);
 }
@@ -161,13 +166,17 @@ static bool is_waited_for(const hf_rwscl_t *lock) {
 static void forget_who_waits(hf_rwscl_t *lock) {
     lock->waiting_readers = lock->waiting_writers = 0;
     lock->spinners = NULL;
-    if (hf_rwscl_is_writers(lock->state)) {
+    if (hf_rwscl_is_writers(lock->state) && !is_being_opened(lock)) {
         lock->state &= ~(uint32_t)(HF_RWSCL_READERS_WAIT | HF_RWSCL_KEEPER);
         return;
     }
-    int32_t drained = hf_drain_count(lock->draining), all = hf_rwscl_readers_inside(lock);
-    // While the gates are being closed who is inside is not yet counted in `draining`.
-    int32_t inside = (lock->state & HF_RWSCL_WRITERS) && drained > 0 ? drained : all;
+    int32_t drained = hf_drain_count(lock->draining), all = hf_rwscl_readers_inside(lock), inside = all;
+    if (lock->state & HF_RWSCL_FRONT && lock->state & HF_RWSCL_WRITERS) {
+        // A drain. Who leaves by a closed gate subtracts itself there and from `draining`. Before the front writer has
+        // added up the gates these tell who is inside, and then `draining` does.
+        int32_t at_gates = all - drained;
+        inside = drained > 0 ? drained : at_gates > 0 ? at_gates : 0;
+    }
     for (uint32_t node = hf_numa_nodes(); node-- > 0;)
         lock->gates[node].readers = node == 0 ? (uint32_t)inside * HF_GATE_READER : 0;
     lock->draining = 0;

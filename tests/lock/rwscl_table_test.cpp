@@ -2,7 +2,8 @@
 // RW-SCL locks found by the address of an object: which object gets which lock, and what a forked child finds.
 //
 // Shown able to fail: is_left that is always true (IsNotGivenAway), a lock that is looked for by its place alone
-// (OfACopyIsAnother), start_over_in_child without forget_who_waits (InAChild).
+// (OfACopyIsAnother), start_over_in_child without forget_who_waits (InAChild), with who leaves a drain counted twice or
+// half-opened gates taken for closed (InAChildAReaderIsInside).
 #include <atomic>
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 
 #include "lock/rwscl_state.h"
 #include "lock/rwscl_table.h"
+#include "park/word_lock.h"
 
 namespace holdfast::test {
 namespace {
@@ -179,6 +181,42 @@ TEST(rwscl_table, InAChildNobodyWaitsForReaders) {
         }));
         hf_rwscl_read_unlock(lock);
         writer.join();
+        one.destroy();
+    }
+}
+
+// As other threads left it, which are not in the child: one reads that has forked.
+TEST(rwscl_table, InAChildAReaderIsInsideWhateverItsLockWasInTheMiddleOf) {
+    struct {
+        const char *what;
+        uint32_t state, gate, draining;
+    } moments[] = {
+        {"another reader has left before the front writer added up", HF_RWSCL_WRITERS | HF_RWSCL_FRONT,
+         HF_GATE_READER | HF_GATE_CLOSED, 0u - HF_DRAIN_READER},
+        {"it has added up, and another reader has left since", HF_RWSCL_WRITERS | HF_RWSCL_FRONT,
+         (0u - HF_GATE_READER) | HF_GATE_CLOSED, HF_DRAIN_READER},
+        {"the gates are open, and the state does not say so yet", HF_RWSCL_WRITERS, HF_GATE_READER, 0},
+    };
+    hf_rwscl_table_watch_forks();
+    for (const auto &moment : moments) {
+        object one;
+        hf_rwscl_t *lock = one.lock();
+        hf_rwscl_t before = *lock;
+        hf_store_relaxed(&lock->state, moment.state);
+        hf_store_relaxed(&lock->gates[0].readers, moment.gate);
+        hf_store_relaxed(&lock->draining, moment.draining);
+        hf_store_relaxed(&lock->word, uint32_t(HF_WORD_HELD));
+        EXPECT_TRUE(succeeds_in_child([&] {
+            if (one.lock() != lock || hf_rwscl_write_trylock(lock))
+                return false;
+            hf_rwscl_read_unlock(lock);
+            write_and_read(lock);
+            return true;
+        })) << moment.what;
+        hf_store_relaxed(&lock->state, before.state);
+        hf_store_relaxed(&lock->gates[0].readers, before.gates[0].readers);
+        hf_store_relaxed(&lock->draining, before.draining);
+        hf_store_relaxed(&lock->word, before.word);
         one.destroy();
     }
 }
