@@ -124,11 +124,11 @@ static void release(void *record_pointer) {
     hf_private(record)->slice_begun = NULL;
     hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
     record->in_slices = 0;
+    sigset_t saved;
+    pool_lock(&saved); // no signal handler notes anything from here on
     if (hf_private(record)->holds_owner)
         hf_store_release(hf_private(record)->holds_owner, 0); // N4: pairs with the acquire of who takes the row next
     hf_private(record)->holds_owner = NULL;
-    sigset_t saved;
-    pool_lock(&saved);
     hf_self_record = NULL;
     hf_store_relaxed(&record->critical.critical_depth, 0);
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
