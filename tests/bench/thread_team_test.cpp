@@ -31,6 +31,7 @@ struct counting_worker {
 };
 
 TEST(thread_team, runs_every_lock_and_ends) {
+    constexpr unsigned strangers_max = 4; // a sanitizer's thread, and those of the team before, which are about to go
     for (std::string name : {"glibc", "default", "flexguard", "blocking", "ttas", "ticket", "mcs"}) {
         const hf_lock_kind &kind = find_lock(name);
         lock_array locks(kind, 1);
@@ -48,7 +49,7 @@ TEST(thread_team, runs_every_lock_and_ends) {
         EXPECT_GT(count, measured) << name; // the warm-up is not in it
         EXPECT_GE(result.elapsed_s, 0.02) << name;
         for (const auto &sample : result.runnable)
-            EXPECT_LE(sample.threads, 3u) << name;
+            EXPECT_LE(sample.threads, 3 + strangers_max) << name;
     }
 }
 
@@ -69,7 +70,6 @@ TEST(thread_team, begins_without_a_thread_that_starves) {
 // Three threads poll and two sleep. A machine that has other work to do may let the pollers wait: they want to run all
 // the same.
 TEST(runnable_counter, tells_threads_that_want_to_run_from_those_that_sleep) {
-    unsigned others = runnable_counter().watched(); // a sanitizer's
     std::atomic<bool> stop = false;
     std::counting_semaphore<2> go(0);
     std::latch begun(5);
@@ -87,8 +87,8 @@ TEST(runnable_counter, tells_threads_that_want_to_run_from_those_that_sleep) {
         });
     begun.wait();
     runnable_counter counter;
-    EXPECT_EQ(counter.watched(), others + 5);
-    unsigned count = counter.now(); // those that sleep may not have come to it yet
+    EXPECT_GE(counter.watched(), 5u); // a sanitizer's, too, and such as have ended a moment ago
+    unsigned count = counter.now();   // those that sleep may not have come to it yet
     for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
          count != 3 && std::chrono::steady_clock::now() < until; count = counter.now())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -101,6 +101,10 @@ TEST(runnable_counter, has_nobody_to_look_at_in_a_process_of_one_thread) {
 #ifdef __SANITIZE_THREAD__
     GTEST_SKIP() << "ThreadSanitizer has a thread of its own in every process";
 #endif
+    // A thread that was joined is in /proc for a moment yet.
+    for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+         runnable_counter().watched() != 0 && std::chrono::steady_clock::now() < until;)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     runnable_counter counter;
     EXPECT_EQ(counter.watched(), 0u);
     EXPECT_EQ(counter.now(), 0u);
