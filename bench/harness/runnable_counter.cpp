@@ -3,7 +3,6 @@
 
 #include <array>
 #include <fcntl.h>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -19,16 +18,15 @@ bool is_runnable(std::string_view stat) {
 
 } // namespace
 
-runnable_counter::runnable_counter() {
-    std::error_code ignored;
-    for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
-        if (thread.path().filename() == std::to_string(gettid()))
-            continue;
-        int fd = open((thread.path() / "stat").c_str(), O_RDONLY | O_CLOEXEC);
-        if (fd >= 0)
+runnable_counter::runnable_counter(const std::vector<pid_t> &threads) {
+    if (threads.size() > threads_max)
+        return;
+    for (pid_t thread : threads) {
+        int fd = open(("/proc/self/task/" + std::to_string(thread) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) {
             states_.push_back(fd);
-        if (fd >= 0 && states_.size() <= threads_max)
             continue;
+        }
         for (int state : states_)
             close(state);
         states_.clear();

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How many of this process's threads run or want to at this moment. Their states are read, one by one: the kernel's own
-// count (/proc/loadavg) is one read, but of the whole machine, and has threads in it that went to sleep some time ago
-// (Linux 6.12 and later leave them in the queue for a while).
+// How many of some threads of this process run or want to at this moment. Their states are read, one by one: the
+// kernel's own count (/proc/loadavg) is one read, but of the whole machine, and has threads in it that went to sleep
+// some time ago (Linux 6.12 and later leave them in the queue for a while).
 #pragma once
 
 #include <cstddef>
+#include <sys/types.h>
 #include <vector>
 
 namespace holdfast::bench {
 
 class runnable_counter {
 public:
-    // Of all threads that there are now but the caller; none when there are more than `threads_max`.
-    runnable_counter();
+    // Of these; of none when there are more than `threads_max`. Not of whatever is in /proc/self/task: a sanitizer may
+    // have a thread there, and one that was joined is there for a moment yet.
+    explicit runnable_counter(const std::vector<pid_t> &threads);
     ~runnable_counter();
     runnable_counter(const runnable_counter &) = delete;
     runnable_counter &operator=(const runnable_counter &) = delete;

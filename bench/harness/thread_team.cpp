@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <system_error>
 #include <time.h>
+#include <unistd.h>
 #include <utility>
 
 #include "harness/runnable_counter.hpp"
@@ -22,9 +23,11 @@ namespace {
 constexpr std::size_t stack_bytes = 256 * 1024;
 
 struct team {
-    team(unsigned threads, const thread_body &work) : body(work), ready(threads), phases(threads), results(threads) {}
+    team(unsigned threads, const thread_body &work)
+        : body(work), tids(threads), ready(threads), phases(threads), results(threads) {}
 
     const thread_body &body;
+    std::vector<pid_t> tids; // each its own, before it is ready
     std::latch ready;
     std::latch start{1};
     team_phase phases;
@@ -40,6 +43,7 @@ void *run_member(void *argument) {
     auto [team, number] = *static_cast<member *>(argument);
     // Allocated by the thread that writes it, so that it comes from that thread's arena and NUMA node.
     auto result = std::make_unique<thread_result>();
+    team->tids[number] = gettid();
     team->ready.count_down();
     team->start.wait();
     team->body(number, team->phases, *result);
@@ -114,7 +118,7 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body) 
     }
 
     all->ready.wait();
-    runnable_counter counter;
+    runnable_counter counter(all->tids);
     all->start.count_down();
     all->phases.wait_until_warm(seconds);
     double cpu_before_s = cpu_s();

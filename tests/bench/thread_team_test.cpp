@@ -7,6 +7,7 @@
 #include <latch>
 #include <semaphore>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "harness/measured_lock.hpp"
@@ -31,7 +32,6 @@ struct counting_worker {
 };
 
 TEST(thread_team, runs_every_lock_and_ends) {
-    constexpr unsigned strangers_max = 4; // a sanitizer's thread, and those of the team before, which are about to go
     for (std::string name : {"glibc", "default", "flexguard", "blocking", "ttas", "ticket", "mcs"}) {
         const hf_lock_kind &kind = find_lock(name);
         lock_array locks(kind, 1);
@@ -49,7 +49,7 @@ TEST(thread_team, runs_every_lock_and_ends) {
         EXPECT_GT(count, measured) << name; // the warm-up is not in it
         EXPECT_GE(result.elapsed_s, 0.02) << name;
         for (const auto &sample : result.runnable)
-            EXPECT_LE(sample.threads, 3 + strangers_max) << name;
+            EXPECT_LE(sample.threads, 3u) << name;
     }
 }
 
@@ -74,21 +74,24 @@ TEST(runnable_counter, tells_threads_that_want_to_run_from_those_that_sleep) {
     std::counting_semaphore<2> go(0);
     std::latch begun(5);
     std::vector<std::jthread> threads;
-    for (int i = 0; i < 3; i++)
-        threads.emplace_back([&] {
+    std::vector<pid_t> tids(5);
+    for (unsigned i = 0; i < 3; i++)
+        threads.emplace_back([&, i] {
+            tids[i] = gettid();
             begun.count_down();
             while (!stop)
                 continue;
         });
-    for (int i = 0; i < 2; i++)
-        threads.emplace_back([&] {
+    for (unsigned i = 3; i < 5; i++)
+        threads.emplace_back([&, i] {
+            tids[i] = gettid();
             begun.count_down();
             go.acquire();
         });
     begun.wait();
-    runnable_counter counter;
-    EXPECT_GE(counter.watched(), 5u); // a sanitizer's, too, and such as have ended a moment ago
-    unsigned count = counter.now();   // those that sleep may not have come to it yet
+    runnable_counter counter(tids);
+    EXPECT_EQ(counter.watched(), 5u);
+    unsigned count = counter.now(); // those that sleep may not have come to it yet
     for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
          count != 3 && std::chrono::steady_clock::now() < until; count = counter.now())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -97,17 +100,12 @@ TEST(runnable_counter, tells_threads_that_want_to_run_from_those_that_sleep) {
     go.release(2);
 }
 
-TEST(runnable_counter, has_nobody_to_look_at_in_a_process_of_one_thread) {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "ThreadSanitizer has a thread of its own in every process";
-#endif
-    // A thread that was joined is in /proc for a moment yet.
-    for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-         runnable_counter().watched() != 0 && std::chrono::steady_clock::now() < until;)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    runnable_counter counter;
-    EXPECT_EQ(counter.watched(), 0u);
-    EXPECT_EQ(counter.now(), 0u);
+TEST(runnable_counter, looks_at_nobody_where_there_are_none_or_too_many) {
+    for (std::size_t threads : {std::size_t{0}, runnable_counter::threads_max + 1}) {
+        runnable_counter counter(std::vector<pid_t>(threads, gettid()));
+        EXPECT_EQ(counter.watched(), 0u);
+        EXPECT_EQ(counter.now(), 0u);
+    }
 }
 
 TEST(measured_lock, is_on_a_line_of_its_own) {
