@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/address_hash.h"
 #include "base/check.h"
 #include "park/word_lock.h"
 #include "thread/thread_record.h"
@@ -46,9 +47,7 @@ static inline uint32_t current_fork_depth(void) {
 }
 
 static struct list_lock *list_lock_of(const struct hf_condition *condition) {
-    // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
-    uint64_t mixed = (uint64_t)(uintptr_t)condition * 0x9e3779b97f4a7c15u;
-    return &table.locks[mixed >> (64 - HF_LIST_LOCK_BITS)];
+    return &table.locks[hf_address_hash((uintptr_t)condition, HF_LIST_LOCK_BITS)];
 }
 
 static struct list_lock *acquire_list_of(const struct hf_condition *condition) {

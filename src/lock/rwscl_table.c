@@ -2,17 +2,17 @@
 #include "lock/rwscl_table.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/address_hash.h"
+#include "base/chunk.h"
 #include "lock/rwscl_state.h"
-#include "park/word_lock.h"
+#include "park/masked_lock.h"
 
 enum {
-    HF_CHUNK_BYTES = 64 * 1024,
     HF_ROWS_BITS = 14,
     HF_MARK_BYTES = 4096,
 };
@@ -24,8 +24,7 @@ static struct {
     uint32_t word;
     struct hf_rwscl_entry *spare;
     struct hf_rwscl_entry *last_made;
-    char *chunk;
-    size_t chunk_left;
+    struct hf_chunk chunk;
     struct hf_rwscl_entry *rows[1 << HF_ROWS_BITS]; // by the object's address
 } table;
 
@@ -38,43 +37,12 @@ static struct {
 static bool never_forked = true;
 bool *hf_rwscl_table_is_current = &never_forked;
 
-// A signal handler that locks, run while this thread is in here, would wait for itself.
-static void table_lock(sigset_t *saved) {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, saved);
-    if (!hf_word_trylock(&table.word, HF_WORD_HELD))
-        hf_word_lock_blocking(&table.word, NULL);
-}
-
-static void table_unlock(const sigset_t *saved) {
-    hf_word_unlock(&table.word);
-    pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
-
 static size_t lock_bytes(void) {
     return offsetof(hf_rwscl_t, gates) + hf_numa_nodes() * sizeof(struct hf_rwscl_gate);
 }
 
-// Zeroed, aligned to a cache line; or NULL.
-static struct hf_rwscl_entry *carve(void) {
-    size_t bytes = offsetof(struct hf_rwscl_entry, lock) + lock_bytes();
-    if (table.chunk_left < bytes) {
-        void *chunk = mmap(NULL, HF_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (chunk == MAP_FAILED)
-            return NULL;
-        table.chunk = chunk;
-        table.chunk_left = HF_CHUNK_BYTES;
-    }
-    void *carved = table.chunk;
-    table.chunk += bytes;
-    table.chunk_left -= bytes;
-    return carved;
-}
-
 static struct hf_rwscl_entry **row_of(const void *object) {
-    // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
-    return &table.rows[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15u) >> (64 - HF_ROWS_BITS)];
+    return &table.rows[hf_address_hash((uintptr_t)object, HF_ROWS_BITS)];
 }
 
 static void add_to_row(struct hf_rwscl_entry *entry, const void *object) {
@@ -120,7 +88,7 @@ static struct hf_rwscl_entry *spare_or_new(void) {
         table.spare = entry->in_row;
         return entry;
     }
-    entry = carve();
+    entry = hf_chunk_carve(&table.chunk, offsetof(struct hf_rwscl_entry, lock) + lock_bytes());
     if (entry) {
         entry->made_before = table.last_made;
         hf_store_release(&table.last_made, entry); // a child that is forked in this moment follows it
@@ -188,7 +156,7 @@ static void forget_who_waits(hf_rwscl_t *lock) {
 static void put_in_rows_again(void) {
     table.word = HF_WORD_FREE;
     table.spare = NULL;
-    table.chunk_left = 0;
+    table.chunk.left = 0;
     memset(table.rows, 0, sizeof(table.rows));
     for (struct hf_rwscl_entry *entry = table.last_made; entry; entry = entry->made_before) {
         if (entry->object) // else it is spare, or to be left alone: which of both is not known
@@ -213,7 +181,7 @@ struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_e
     if (!hf_load_relaxed(hf_rwscl_table_is_current))
         start_over_in_child();
     sigset_t saved;
-    table_lock(&saved);
+    hf_masked_lock(&table.word, &saved);
     struct hf_rwscl_entry *entry = hf_load_relaxed(place);
     if (!entry || (entry != &hf_rwscl_no_entry && entry->object != object)) {
         entry = entry_for(object);
@@ -223,7 +191,7 @@ struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_e
         }
         hf_store_release(place, entry ? entry : &hf_rwscl_no_entry); // pairs with the acquire in hf_rwscl_of
     }
-    table_unlock(&saved);
+    hf_masked_unlock(&table.word, &saved);
     return entry == &hf_rwscl_no_entry ? NULL : entry;
 }
 
@@ -231,7 +199,7 @@ void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
     if (!hf_load_relaxed(hf_rwscl_table_is_current))
         start_over_in_child();
     sigset_t saved;
-    table_lock(&saved);
+    hf_masked_lock(&table.word, &saved);
     struct hf_rwscl_entry *entry = hf_load_relaxed(place);
     // One that a thread is still about to leave stays where it is, for the next lock at that address.
     if (entry && entry->object == object && is_left(&entry->lock)) {
@@ -240,7 +208,7 @@ void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
         table.spare = entry;
     }
     hf_store_relaxed(place, NULL);
-    table_unlock(&saved);
+    hf_masked_unlock(&table.word, &saved);
 }
 
 static void start_over_by_handler(void) {

@@ -2,15 +2,15 @@
 #include "lock/slices_memory.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "park/word_lock.h"
+#include "base/address_hash.h"
+#include "base/chunk.h"
+#include "park/masked_lock.h"
 
 enum {
-    HF_CHUNK_BYTES = 64 * 1024,
     HF_FIRST_ROW_BITS = 8,
     HF_MARK_BYTES = 4096,
 };
@@ -25,8 +25,7 @@ static struct {
     struct hf_share *spare_shares;
     struct hf_slices *spare_slices;
     struct hf_slices *last_made;
-    char *chunk;
-    size_t chunk_left;
+    struct hf_chunk chunk;
     struct hf_slices **rows;
     unsigned row_bits;
     size_t in_rows; // slices
@@ -40,60 +39,29 @@ static struct {
 } mark __attribute__((aligned(HF_MARK_BYTES)));
 static bool zeroed_by_fork;
 
-static void memory_lock(sigset_t *saved) {
-    sigset_t all;
-    sigfillset(&all);
-    // A signal handler that locks, run while this thread is in here, would wait for itself.
-    pthread_sigmask(SIG_SETMASK, &all, saved);
-    if (!hf_word_trylock(&memory.word, HF_WORD_HELD))
-        hf_word_lock_blocking(&memory.word, NULL);
-}
-
-static void memory_unlock(const sigset_t *saved) {
-    hf_word_unlock(&memory.word);
-    pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
-
-// Zeroed, aligned to a cache line; never given back.
-static void *carve(size_t bytes) {
-    if (memory.chunk_left < bytes) {
-        void *chunk = mmap(NULL, HF_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (chunk == MAP_FAILED)
-            return NULL;
-        memory.chunk = chunk;
-        memory.chunk_left = HF_CHUNK_BYTES;
-    }
-    void *carved = memory.chunk;
-    memory.chunk += bytes;
-    memory.chunk_left -= bytes;
-    return carved;
-}
-
 struct hf_share *hf_share_take(void) {
     sigset_t saved;
-    memory_lock(&saved);
+    hf_masked_lock(&memory.word, &saved);
     struct hf_share *share = memory.spare_shares;
     if (share)
         memory.spare_shares = share->next;
     else
-        share = carve(sizeof(*share));
-    memory_unlock(&saved);
+        share = hf_chunk_carve(&memory.chunk, sizeof(*share));
+    hf_masked_unlock(&memory.word, &saved);
     return share;
 }
 
 void hf_share_give(struct hf_share *share) {
     sigset_t saved;
-    memory_lock(&saved);
+    hf_masked_lock(&memory.word, &saved);
     hf_store_relaxed(&share->own_class, 0); // U4: somebody late may compare it
     share->next = memory.spare_shares;
     memory.spare_shares = share;
-    memory_unlock(&saved);
+    hf_masked_unlock(&memory.word, &saved);
 }
 
 static struct hf_slices **row_of(const uint32_t *lock) {
-    // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
-    uint64_t mixed = (uint64_t)(uintptr_t)lock * 0x9e3779b97f4a7c15u;
-    return &memory.rows[mixed >> (64 - memory.row_bits)];
+    return &memory.rows[hf_address_hash((uintptr_t)lock, memory.row_bits)];
 }
 
 static void link_into_row(struct hf_slices *slices) {
@@ -159,7 +127,7 @@ static struct hf_slices *make(const uint32_t *lock) {
     if (slices) {
         memory.spare_slices = slices->in_row;
     } else {
-        slices = carve(sizeof(*slices));
+        slices = hf_chunk_carve(&memory.chunk, sizeof(*slices));
         if (!slices)
             return NULL;
         slices->made_before = memory.last_made;
@@ -173,14 +141,14 @@ static struct hf_slices *make(const uint32_t *lock) {
 // Under the guard. False: it has become another lock's before that was ours.
 static bool take_over(struct hf_slices *slices, const uint32_t *lock, struct hf_slices **place) {
     sigset_t saved;
-    memory_lock(&saved);
+    hf_masked_lock(&memory.word, &saved);
     bool is_left = slices->lock == lock;
     // Another thread that met here may have been first: then they are in use.
     if (is_left && !hf_load_relaxed(place)) {
         clear(slices);
         hf_store_release(place, slices); // pairs with the acquire of whoever finds it there
     }
-    memory_unlock(&saved);
+    hf_masked_unlock(&memory.word, &saved);
     return is_left;
 }
 
@@ -189,13 +157,13 @@ struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, s
     hf_slices_start_over_if_forked();
     for (;;) {
         sigset_t saved;
-        memory_lock(&saved);
+        hf_masked_lock(&memory.word, &saved);
         struct hf_slices *slices = hf_load_relaxed(place), *left = slices ? NULL : find(lock);
         if (!slices && !left) {
             slices = make(lock);
             hf_store_release(place, slices); // pairs as above
         }
-        memory_unlock(&saved);
+        hf_masked_unlock(&memory.word, &saved);
         if (!left)
             return slices;
         hf_slices_lock(left, self);
@@ -225,13 +193,13 @@ static void become_spare(struct hf_slices *slices) {
 void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct hf_thread_record *self) {
     sigset_t saved;
     hf_slices_lock(slices, self); // a thread that exits may be looking whether its slice is to be ended
-    memory_lock(&saved);
+    hf_masked_lock(&memory.word, &saved);
     if (slices->lock == lock) {
         unlink_from_row(slices);
         clear(slices);
         become_spare(slices);
     }
-    memory_unlock(&saved);
+    hf_masked_unlock(&memory.word, &saved);
     hf_slices_unlock(slices, self);
 }
 
@@ -243,7 +211,7 @@ static __attribute__((noinline)) void start_over_in_child(void) {
     memory.word = HF_WORD_FREE;
     memory.spare_shares = NULL;
     memory.spare_slices = NULL;
-    memory.chunk_left = 0;
+    memory.chunk.left = 0;
     memset(first_rows, 0, sizeof(first_rows));
     memory.rows = first_rows;
     memory.row_bits = HF_FIRST_ROW_BITS;

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/address_hash.h"
 #include "base/atomic.h"
 
-enum { PLACES = 1 << 16 };
+enum { PLACES_BITS = 16, PLACES = 1 << PLACES_BITS };
 
 struct place {
     uint64_t lock; // 0: nobody's, or about to change hands
@@ -25,8 +26,7 @@ void hf_creation_sites_begin(void) {
 }
 
 static struct place *place_of(uint64_t lock) {
-    // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
-    return &table[(lock * 0x9e3779b97f4a7c15u) >> 48];
+    return &table[hf_address_hash(lock, PLACES_BITS)];
 }
 
 // Two threads that make locks of one place at a time may leave the site of one with the other: a wrong name in some

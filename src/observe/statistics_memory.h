@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/address_hash.h"
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
@@ -129,8 +130,7 @@ struct hf_statistics_header {
 
 // The place at which the search for a lock begins.
 static inline uint32_t hf_statistics_first_place(uint64_t address) {
-    // The product's upper bits depend on all of the address (Knuth, The Art of Computer Programming 6.4).
-    return (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 32) % HF_STATISTICS_LOCKS;
+    return (uint32_t)(hf_address_hash(address, 32) % HF_STATISTICS_LOCKS);
 }
 
 #endif

@@ -3,12 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "park/word_lock.h"
+#include "park/masked_lock.h"
 
 __thread struct hf_thread_record *hf_self_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -100,20 +99,6 @@ static struct hf_thread_record *take(void) {
     return record;
 }
 
-// A signal handler that locks, run while this thread holds the pool, would wait for itself.
-static void pool_lock(sigset_t *saved) {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, saved);
-    if (!hf_word_trylock(&pool.word, HF_WORD_HELD))
-        hf_word_lock_blocking(&pool.word, NULL);
-}
-
-static void pool_unlock(const sigset_t *saved) {
-    hf_word_unlock(&pool.word);
-    pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
-
 static void release(void *record_pointer) {
     struct hf_thread_record *record = record_pointer;
     if (record != hf_self_record || record == &overflow.record[0])
@@ -125,7 +110,7 @@ static void release(void *record_pointer) {
     hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
     record->in_slices = 0;
     sigset_t saved;
-    pool_lock(&saved); // no signal handler notes anything from here on
+    hf_masked_lock(&pool.word, &saved); // no signal handler notes anything from here on
     if (hf_private(record)->holds_owner)
         hf_store_release(hf_private(record)->holds_owner, 0); // N4: pairs with the acquire of who takes the row next
     hf_private(record)->holds_owner = NULL;
@@ -136,7 +121,7 @@ static void release(void *record_pointer) {
     record->observed = NULL;
     hf_private(record)->free_next = pool.free;
     pool.free = record;
-    pool_unlock(&saved);
+    hf_masked_unlock(&pool.word, &saved);
 }
 
 // Gives a thread that has a record another one, from a new slab.
@@ -181,7 +166,7 @@ __attribute__((constructor)) static void watch_forks(void) {
 struct hf_thread_record *hf_thread_record_acquire(void) {
     int saved_errno = errno;
     sigset_t saved;
-    pool_lock(&saved);
+    hf_masked_lock(&pool.word, &saved);
     if (!pool.exit_key_made)
         pool.exit_key_made = pthread_key_create(&pool.exit_key, release) == 0;
     struct hf_thread_record *self = hf_self_record; // a signal handler that ran just before may have acquired it
@@ -191,7 +176,7 @@ struct hf_thread_record *hf_thread_record_acquire(void) {
         hf_program_order();
         hf_self_record = self; // before anything below can lock and come here again
     }
-    pool_unlock(&saved);
+    hf_masked_unlock(&pool.word, &saved);
     if (pool.exit_key_made)
         pthread_setspecific(pool.exit_key, self);
     errno = saved_errno;
@@ -206,9 +191,9 @@ void hf_thread_set_class(struct hf_thread_record *self, uint32_t number) {
         return;
     }
     sigset_t saved;
-    pool_lock(&saved);
+    hf_masked_lock(&pool.word, &saved);
     hf_store_relaxed(&self->share_class, ++pool.classes << 1);
-    pool_unlock(&saved);
+    hf_masked_unlock(&pool.word, &saved);
 }
 
 bool hf_thread_was_always_alone(void) {
@@ -226,11 +211,11 @@ bool hf_thread_counters_share(int fd, size_t offset) {
         return false;
     madvise(memory, bytes, MADV_DONTDUMP);
     sigset_t saved; // a constructor that ran before ours may have started threads
-    pool_lock(&saved);
+    hf_masked_lock(&pool.word, &saved);
     pool.shared_counters = memory;
     pool.shared_slabs = HF_SHARED_SLABS;
     pool.notes = true;
     move_to_new_slab();
-    pool_unlock(&saved);
+    hf_masked_unlock(&pool.word, &saved);
     return true;
 }

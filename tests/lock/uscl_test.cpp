@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "holdfast/uscl.h"
+#include "lock/contended_uscl.hpp"
 #include "lock/every_lock.hpp"
 #include "lock/slices.h"
 #include "posix/threads_and_processes.hpp"
@@ -24,19 +25,6 @@ namespace holdfast::test {
 namespace {
 
 constexpr unsigned alarm_s = 60;
-
-// Two threads meet, so that the lock has slices from then on.
-void contend(hf_uscl_t &lock) {
-    hf_uscl_lock(&lock);
-    std::thread other([&] {
-        hf_uscl_lock(&lock);
-        hf_uscl_unlock(&lock);
-    });
-    while (!hf_load_acquire(&lock.slices))
-        std::this_thread::yield();
-    hf_uscl_unlock(&lock);
-    other.join();
-}
 
 unsigned count_shares(const hf_uscl_t &lock) {
     unsigned count = 0;

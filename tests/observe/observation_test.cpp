@@ -28,6 +28,7 @@
 
 #include "holdfast/flexguard.h"
 #include "holdfast/uscl.h"
+#include "lock/contended_uscl.hpp"
 #include "lock/spin_word.h"
 #include "monitor/statistics_reader.hpp"
 #include "observe/creation_sites.h"
@@ -376,15 +377,7 @@ TEST_F(observation, WithoutARowNothingIsSaid) {
 TEST_F(observation, AccountsOfUsclAreCounted) {
     static hf_uscl_t lock = HF_USCL_INIT;
     hf_uscl_set_slice(&lock, 0); // a slice is a section: so the accounts are looked at each time
-    hf_uscl_lock(&lock);
-    std::thread other([] {
-        hf_uscl_lock(&lock);
-        hf_uscl_unlock(&lock);
-    });
-    while (!hf_load_acquire(&lock.slices))
-        std::this_thread::yield();
-    hf_uscl_unlock(&lock);
-    other.join();
+    test::contend(lock);
     in_a_thread([] {
         std::uint64_t began = hf_ticks(), inside = 0;
         for (int i = 0; i < 100; i++) {
