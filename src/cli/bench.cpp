@@ -21,6 +21,7 @@
 #include "cli/record_file.hpp"
 #include "cli/session.hpp"
 #include "cli/slice_grid.hpp"
+#include "cli/table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
 
@@ -134,9 +135,17 @@ private:
             return;
         fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n\n", options_.workload, machine_in(about_), options_.seconds,
                    background_phrase(options_.background), about_.at("monitor").get<std::string>());
+        if (options_.sections_us.empty()) {
+            fmt::print("{}", cell_tables(records_, options_.locks, options_.threads));
+            return;
+        }
         slice_grid grid{contenders_of(options_.locks, options_.slices_us), options_.sections_us, options_.threads};
-        fmt::print("{}", options_.sections_us.empty() ? cell_tables(records_, options_.locks, options_.threads)
-                                                      : grid.tables(records_));
+        for (const grid_table &one : grid.tables(records_)) {
+            table shown(one.header);
+            for (const auto &row : one.rows)
+                shown.add_row(row);
+            fmt::print("{}\n{}\n", one.title, shown.text());
+        }
     }
 
     void show_files() const {

@@ -18,6 +18,7 @@
 #include "cli/report/envelope.hpp"
 #include "cli/report/page.hpp"
 #include "cli/report/program_figures.hpp"
+#include "cli/report/slice_figures.hpp"
 #include "cli/report/workload_figures.hpp"
 #include "cli/results_file.hpp"
 #include "cli/verbs.hpp"
@@ -38,6 +39,7 @@ struct report_options {
 struct material {
     std::vector<source> sources;
     std::vector<workload_measurement> workloads;
+    std::vector<slice_measurement> slices;
     std::vector<program_measurement> programs;
 
     void add(const std::string &path) {
@@ -46,6 +48,8 @@ struct material {
         try {
             if (file.about.contains("program"))
                 not_ok = programs.emplace_back(file).not_ok();
+            else if (slice_measurement::is_in(file))
+                not_ok = slices.emplace_back(file).not_ok();
             else
                 not_ok = workloads.emplace_back(file).not_ok();
         } catch (const json::exception &) {
@@ -84,6 +88,8 @@ public:
         }
         for (const auto &group : over_time_between(of.workloads))
             keep(time_between_section(group, drawn, unused_name(group.front()->workload() + "-time-between")));
+        for (const auto &one : of.slices)
+            keep(slice_section(one, unused_name(one.workload() + background_in_name(one.background()))));
         for (const auto &one : of.programs)
             keep(program_section(one, drawn, unused_name(one.short_name() + background_in_name(one.background()))));
     }
@@ -140,6 +146,10 @@ void check_drawn_locks(const std::vector<std::string> &wanted, const material &o
     std::set<std::string> there;
     for (const auto &one : of.workloads)
         there.insert(one.locks().begin(), one.locks().end());
+    for (const auto &one : of.slices) {
+        for (const auto &whose : one.grid().contenders)
+            there.insert(whose.lock);
+    }
     for (const auto &one : of.programs)
         there.insert(one.locks().begin(), one.locks().end());
     if (wanted.size() > plot_styles)
@@ -149,6 +159,10 @@ void check_drawn_locks(const std::vector<std::string> &wanted, const material &o
         if (!there.contains(name))
             throw usage_error(fmt::format("--locks: no file has figures of '{}': leave it out", name));
     }
+}
+
+std::string drawn_as(const figure &one, picture_format format) {
+    return std::visit([format](const auto &picture) { return draw(picture, format); }, *one.picture);
 }
 
 int make_report(const report_options &options) {
@@ -174,10 +188,10 @@ int make_report(const report_options &options) {
         progress bar(drawn.size());
         for (const figure *one : drawn) {
             bar.begin(one->name);
-            pictures[one->name] = draw(*one->picture, picture_format::svg);
+            pictures[one->name] = drawn_as(*one, picture_format::svg);
             if (!options.picture_directory.empty())
                 output_file(options.picture_directory + "/" + one->name + ".png")
-                    .write(draw(*one->picture, picture_format::png));
+                    .write(drawn_as(*one, picture_format::png));
             bar.end();
         }
     }

@@ -10,7 +10,6 @@
 
 #include "cli/cell_summary.hpp"
 #include "cli/quantity.hpp"
-#include "cli/table.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -145,44 +144,44 @@ std::vector<contender> contenders_of(const std::vector<std::string> &locks, cons
     return contenders;
 }
 
-std::string slice_grid::tables(const std::vector<result_record> &records) const {
+std::vector<grid_table> slice_grid::tables(const std::vector<result_record> &records) const {
     unsigned rounds = rounds_in(records);
     std::string over_rounds = rounds > 1 ? fmt::format(", median of {} rounds", rounds) : "";
     struct column_kind {
         summary_field field;
         std::string (*format)(double);
+        const char *name;
         std::string title;
     };
     const std::array kinds = {
-        column_kind{&cell_summary::ops_per_s, format_count, "Operations per second" + over_rounds},
-        column_kind{&cell_summary::ratio_to_glibc, format_ratio,
+        column_kind{&cell_summary::ops_per_s, format_count, "throughput", "Operations per second" + over_rounds},
+        column_kind{&cell_summary::ratio_to_glibc, format_ratio, "ratio",
                     "Ratio to glibc in the same round" + std::string(rounds > 1 ? ", median" : "") +
                         " (above 1: faster)"},
-        column_kind{&cell_summary::wait_max_ns, format_duration_ns, "Time from request to release, maximum"},
-        column_kind{&cell_summary::jain_hold, four_decimals,
+        column_kind{&cell_summary::wait_max_ns, format_duration_ns, "wait", "Time from request to release, maximum"},
+        column_kind{&cell_summary::jain_hold, four_decimals, "fairness",
                     "Jain's index of the time that threads held the lock" + over_rounds + " (1: fair)"},
     };
     std::vector<std::string> header{"section"};
     for (const contender &one : contenders)
         header.push_back(one.label());
     bool has_glibc = std::ranges::any_of(contenders, [](const contender &one) { return one.lock == "glibc"; });
-    std::string text;
+    std::vector<grid_table> made;
     for (unsigned count : threads) {
         std::vector<summary_row> rows = summaries_of(*this, records, count);
         for (const column_kind &kind : kinds) {
             if (kind.field == &cell_summary::ratio_to_glibc && !has_glibc)
                 continue;
-            table shown(header);
+            made.push_back({kind.name, format_number_of(count, "thread") + ": " + kind.title, header, {}});
             for (std::size_t i = 0; i < rows.size(); i++) {
                 std::vector<std::string> cells{length_text(sections_us[i])};
                 for (const cell_summary &cell : rows[i])
                     cells.push_back(text_of(cell, kind.field, kind.format));
-                shown.add_row(cells);
+                made.back().rows.push_back(std::move(cells));
             }
-            text += fmt::format("{}: {}\n{}\n", format_number_of(count, "thread"), kind.title, shown.text());
         }
     }
-    return text;
+    return made;
 }
 
 heat_map slice_grid::picture(const std::vector<result_record> &records) const {

@@ -18,10 +18,18 @@ struct contender {
     std::optional<double> slice_us{};
 
     std::string label() const; // glibc, uscl 10us, uscl 0
+    bool operator==(const contender &) const = default;
 };
 
 // With no slices to measure each lock is one contender, whatever it is.
 std::vector<contender> contenders_of(const std::vector<std::string> &locks, const std::vector<unsigned> &slices_us);
+
+struct grid_table {
+    std::string name; // a word
+    std::string title;
+    std::vector<std::string> header;
+    std::vector<std::vector<std::string>> rows; // the first cell is the section's length
+};
 
 struct slice_grid {
     std::vector<contender> contenders;
@@ -30,7 +38,7 @@ struct slice_grid {
 
     // Throughput, its ratio to glibc with sections of that length, the longest wait, Jain's index: a table each for
     // each number of threads.
-    std::string tables(const std::vector<result_record> &records) const;
+    std::vector<grid_table> tables(const std::vector<result_record> &records) const;
 
     // Without headings.
     heat_map picture(const std::vector<result_record> &records) const;

@@ -3,7 +3,8 @@
 
 Shown able to fail: shares of the distribution not added up; the rules' bounds turned round; values put into the page as
 they are; our own timeouts not judged; a file's version not looked at; the first status taken for ok; long cells taken
-for short; values that an axis has no place for taken for shown; locks without points drawn.
+for short; values that an axis has no place for taken for shown; locks without points drawn; lengths of slices not told
+apart.
 """
 
 import base64
@@ -355,6 +356,36 @@ def test_no_gnuplot(holdfast, tmp_path):
     path = written(tmp_path / "cells.json", cells())
     result = holdfast("report", path, "-o", tmp_path / "page.html", env={**os.environ, "PATH": "/nonexistent"})
     assert_usage_error(result, "gnuplot", "gnuplot-nox")
+
+
+def slice_cell(lock, section_us, number, slice_us=None, **more):
+    lengths = {"section_us": section_us} if slice_us is None else {"section_us": section_us, "slice_us": slice_us}
+    speed = 1e6 / (section_us + 1) * (2 if slice_us == 2000 else 1)
+    return {"workload": "scl-slice", "lock": lock, "threads": 4, "background": 0, "round": number, "status": "ok",
+            "ops_per_s": speed, "wait_max_ns": 1e6, "jain_hold": 0.75, "cpu_s": 0.4, "measured_s": 0.2, **lengths,
+            **more}
+
+
+def slice_cells():
+    return [slice_cell(lock, section_us, number, slice_us) for number in (1, 2) for section_us in (1, 100)
+            for lock, slice_us in (("glibc", None), ("uscl", 10), ("uscl", 2000))]
+
+
+def test_lengths_of_slices_are_a_heat_map(page, tmp_path):
+    made = page(written(tmp_path / "cells.json", cells()), written(tmp_path / "slices.json", slice_cells()))
+    assert list(made.pictures)[-1] == "scl-slice-4-throughput"
+    assert [name for name in made.tables if name.startswith("scl-slice")] == [
+        "scl-slice-4-throughput", "scl-slice-4-ratio", "scl-slice-4-wait", "scl-slice-4-fairness"]
+    assert made.tables["scl-slice-4-throughput"][0] == ["section", "glibc", "uscl 10us", "uscl 2ms"]
+    assert made.row("scl-slice-4-ratio", "100us") == ["1.00x", "1.00x", "2.00x"]
+    assert made.row("scl-slice-4-fairness", "1us") == ["0.7500"] * 3
+
+
+def test_lengths_of_slices_with_others_among_them_are_refused(holdfast, tmp_path):
+    for wrong in (cells(), [slice_cell("glibc", 1, 1, background=1)], [{"workload": "scl-slice"}],
+                  [{key: value for key, value in slice_cell("glibc", 1, 1).items() if key != "section_us"}]):
+        path = written(tmp_path / "slices.json", slice_cells() + wrong)
+        assert_usage_error(holdfast("report", path, "-o", tmp_path / "page.html", timeout=30), str(path), "one run")
 
 
 def test_what_bench_and_compare_write_is_taken(holdfast, page, tmp_path):

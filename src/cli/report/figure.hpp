@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "cli/heat_map.hpp"
 #include "cli/plot.hpp"
 
 namespace holdfast::cli::report {
@@ -25,8 +27,8 @@ struct figure_table {
 struct figure {
     std::string name; // of its file, without an ending
     std::string title;
-    std::string sentence;        // what it shows
-    std::optional<plot> picture; // empty: a table alone
+    std::string sentence;                                // what it shows
+    std::optional<std::variant<plot, heat_map>> picture; // empty: a table alone
     figure_table table;
 };
 

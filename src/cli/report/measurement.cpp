@@ -4,16 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/report/file_content.hpp"
 #include "cli/statistics.hpp"
 
 namespace holdfast::cli::report {
 namespace {
-
-template <class Value>
-void note_once(std::vector<Value> &values, const Value &value) {
-    if (std::find(values.begin(), values.end(), value) == values.end())
-        values.push_back(value);
-}
 
 void put_values(const std::vector<double> &values, cell_figure &figure) {
     figure.median = median(values);
@@ -21,23 +16,6 @@ void put_values(const std::vector<double> &values, cell_figure &figure) {
         return;
     figure.low = *std::min_element(values.begin(), values.end());
     figure.high = *std::max_element(values.begin(), values.end());
-}
-
-// Anything else can't be of use to anybody.
-[[noreturn]] void refuse(const char *why) {
-    throw json::other_error::create(501, why, nullptr);
-}
-
-unsigned cpus_in(const json &about) {
-    return count_in(about, "cpus", 1);
-}
-
-void check_about(const json &about) {
-    cpus_in(about);
-    for (const char *name : {"machine", "kernel", "command", "date", "holdfast", "glibc", "monitor"}) {
-        if (!about.at(name).is_string())
-            refuse("about is not text");
-    }
 }
 
 } // namespace
@@ -52,12 +30,8 @@ std::string cell_figure::text(const std::function<std::string(double)> &format) 
     return format(*median) + (rounds_ok < rounds ? "*" : "");
 }
 
-workload_measurement::workload_measurement(const results &file) : about_(file.about) {
+workload_measurement::workload_measurement(const results &file) : about_(file.about), records_(records_in(file)) {
     check_about(about_);
-    for (const auto &record : file.records)
-        records_.push_back(record.get<result_record>());
-    if (records_.empty())
-        refuse("no records");
     for (const auto &one : records_) {
         if (one.workload != workload() || one.background != background() || one.between_us != between_us() ||
             one.slice_us != records_.front().slice_us || one.section_us != records_.front().section_us)
@@ -88,9 +62,7 @@ bool workload_measurement::has_lock(const std::string &lock) const {
 }
 
 std::size_t workload_measurement::not_ok() const {
-    return static_cast<std::size_t>(std::count_if(records_.begin(), records_.end(), [](const auto &one) {
-        return one.status != cell_status::ok && one.status != cell_status::absent;
-    }));
+    return not_ok_among(records_);
 }
 
 std::vector<const result_record *> workload_measurement::cell(const std::string &lock, unsigned threads) const {

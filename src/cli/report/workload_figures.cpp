@@ -235,9 +235,9 @@ section time_between_section(const std::vector<const workload_measurement *> &of
                     .title = fmt::format("{}: fairness factor against time between sections, {}", first.workload(),
                                          format_number_of(threads, "thread")),
                     .sentence = "Share of the operations that the busier half of the threads did: 0.5 is fair.",
-                    .picture = plot{},
+                    .picture = {},
                     .table = {}};
-    plot &picture = *fairness.picture;
+    plot picture;
     picture.title = fairness.title;
     picture.subtitles = subtitles_of(first.about(), conditions(first));
     picture.x = {"microseconds from a release to the next request", scale::log_from_zero, whole, true};
@@ -258,6 +258,7 @@ section time_between_section(const std::vector<const workload_measurement *> &of
         if (line.style)
             picture.lines.push_back(line);
     }
+    fairness.picture = std::move(picture);
     made.figures.push_back(std::move(fairness));
     return made;
 }
