@@ -7,7 +7,8 @@
 //                   +--> leave() --> GONE --> mutex                 | leave() comes too late
 //                               +-----------------------------------+
 //
-// What is done under a list's lock is one step; that lock's own model is word_lock.pml. So is a semaphore's post, and a
+// What is done under a list's lock is one step, since the store that makes the list empty, which is seen without the
+// lock, is the last one; that lock's own model is word_lock.pml. So is a semaphore's post, and a
 // wait that ends. The mutex is one that excludes and that anyone may get next. What a thread sees of the list without
 // the lock (hf_condition_may_have_waiters) is a step of its own.
 //
@@ -246,7 +247,11 @@ looking:
         TOUCH;
 #endif
         if
-        :: waiter[me] == WAITING -> TOUCH; unlink_waiter(me); waiter[me] = GONE; goto taking_mutex
+        :: waiter[me] == WAITING -> TOUCH; unlink_waiter(me); waiter[me] = GONE;
+#ifdef MUTANT_TOUCHES_WHEN_EMPTY
+            goto touching;
+#endif
+            goto taking_mutex
         :: waiter[me] != WAITING -> timed_out = false
         fi
     };
@@ -267,6 +272,10 @@ looking:
 #endif
     fi;
 
+#ifdef MUTANT_TOUCHES_WHEN_EMPTY
+touching:
+    TOUCH;
+#endif
 taking_mutex:
     lock_mutex(me);
     atomic {

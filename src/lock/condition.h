@@ -14,8 +14,9 @@
 // C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it the turn may still
 //     touch its node. Each has a semaphore for it, which keeps a turn that comes early.
 // C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its place.
-// C4  Chosen is free. Once all waiters are chosen the condition variable may be destroyed and its memory freed: they do
-//     not touch it any more. So the lists' locks lie apart, in a table, where a waiter can look whether it is still
+// C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed and its memory
+//     freed: they do not touch it any more. So the store that makes the list empty is the last one, as it is seen
+//     without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
 //     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose (C3).
 // Modelled in verify/condition.pml.
 #ifndef HF_LOCK_CONDITION_H
@@ -85,7 +86,7 @@ void hf_waiter_leave_cancelled(struct hf_waiter *self);
 
 // Looks without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.
 static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
-    return hf_load_relaxed(&condition->waiters.first) != NULL;
+    return hf_load_acquire(&condition->waiters.first) != NULL; // pairs with the release of who was the last (C4)
 }
 
 // Whether many of those that a broadcast wakes wait again without having used any lock in between: they wait for room

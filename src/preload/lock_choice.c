@@ -194,6 +194,7 @@ __attribute__((constructor)) static void choose(void) {
     // Now, since looking symbols up later could wait for a dlopen whose constructors wait for us.
     hf_glibc();
     hf_policy_read(&policy);
+    hf_policy_settle(&policy);
     hf_lock_choices[0] = choice_for(&policy.value[HF_OBJECT_MUTEX]);
     bool gated = hf_lock_choices[0].gate != NULL;
     for (unsigned i = 0; i < policy.rules; i++) {

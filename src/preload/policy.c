@@ -60,11 +60,17 @@ static enum hf_policy policy_for(enum hf_object object, const struct hf_policy_v
 }
 
 // Threads that come here together all find the same, so each may store it.
+void hf_policy_settle(const struct hf_policy_text *text) {
+    if (hf_load_relaxed(&hf_policies[HF_OBJECTS - 1]) != HF_POLICY_UNDECIDED)
+        return;
+    hf_sliced_rwlocks_choose(&text->value[HF_OBJECT_RWLOCK].parameters);
+    for (int i = 0; i < HF_OBJECTS; i++) // release: pairs with the acquire in hf_policy_of
+        hf_store_release(&hf_policies[i], policy_for((enum hf_object)i, &text->value[i]));
+}
+
 enum hf_policy hf_policy_decide(enum hf_object object) {
     struct hf_policy_text text;
     hf_policy_read(&text);
-    hf_sliced_rwlocks_choose(&text.value[HF_OBJECT_RWLOCK].parameters);
-    for (int i = 0; i < HF_OBJECTS; i++) // release: pairs with the acquire in hf_policy_of
-        hf_store_release(&hf_policies[i], policy_for((enum hf_object)i, &text.value[i]));
+    hf_policy_settle(&text);
     return (enum hf_policy)hf_load_relaxed(&hf_policies[object]);
 }

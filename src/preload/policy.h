@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which objects are Holdfast's and which are passed to glibc; decided once, at the first use, from HOLDFAST_CONF.
+// Which objects are Holdfast's and which are passed to glibc; decided once, from HOLDFAST_CONF.
 //
-//     UNDECIDED --- first use ---> OURS
+//     UNDECIDED -----------------> OURS
 //                        |
 //                        +-------> SLICED: a reader-writer lock that is RW-SCL (sliced_rwlock.h)
 //                        |
 //                        +-------> GLIBCS
 //
-// At the first use and not in a constructor: an object must not change hands while it is in use, and constructors that
-// run before ours use them. Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h.
+// By our constructor, since the program may clear its environment; at the first use if that comes before, since an
+// object must not change hands while it is in use, and constructors that run before ours use them.
+// Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h.
 #ifndef HF_PRELOAD_POLICY_H
 #define HF_PRELOAD_POLICY_H
 
@@ -28,6 +29,9 @@ enum hf_policy {
 extern uint32_t hf_policies[HF_OBJECTS] __attribute__((visibility("hidden")));
 
 enum hf_policy hf_policy_decide(enum hf_object object) __attribute__((cold));
+
+// For all objects, unless that is done.
+void hf_policy_settle(const struct hf_policy_text *text);
 
 static inline enum hf_policy hf_policy_of(enum hf_object object) {
     // Acquire: pairs with the release of who has decided, after what the policy is to be done with.

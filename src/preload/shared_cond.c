@@ -27,7 +27,9 @@ static struct depth_owed stand_aside(pthread_mutex_t *posix) {
     struct hf_thread_record *self = hf_self();
     struct depth_owed owed = {.depth = self->critical.critical_depth};
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (hf_mutex_is_chosen(mutex)) {
+    enum hf_mutex_type type = hf_mutex_type_of(mutex);
+    bool refused = (type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !hf_mutex_is_owned_by(mutex, self);
+    if (hf_mutex_is_chosen(mutex) && !refused) {
         hf_turns_give_all(hf_mutex_take_turns_owed(mutex));
         hf_chosen_stand_aside(mutex, self);
         hf_critical_leave(self);

@@ -170,7 +170,7 @@ void wait_with_each_of_many() {
     if (!early_handler_waits)
         return;
     alarm(10);
-    static std::vector<hf_condition> others(4096); // some under each of the lists' locks
+    static std::vector<hf_condition> others(32768); // some under each of the lists' locks
     hf_waiter own;
     for (hf_condition &other : others) {
         hf_condition_join(&other, &own, nullptr);
