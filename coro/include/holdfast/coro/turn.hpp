@@ -34,13 +34,9 @@ struct turn {
     std::uint32_t stride = 1;                    // operations that last as long as turn_length
     std::chrono::steady_clock::time_point began; // at the first operation
 
-    // After an operation. True when the turn is over if `waiting()` says that somebody is there for whom it ends.
-    template <class Waiting>
-    bool is_over(Waiting waiting) noexcept {
-        return !goes_on() && ends(waiting);
-    }
-
-    // The two parts of it: the count, which is all that most operations see; and where that is false, the clock.
+    // After an operation, the turn is over when it does not go on and ends. The first counts, which is all that most
+    // operations see; where it is false the second looks at the clock, and asks `waiting()` whether somebody is there
+    // for whom the turn ends.
     bool goes_on() noexcept { return ++operations > 1 && operations < next_look; }
     template <class Waiting>
     bool ends(Waiting waiting) noexcept {
