@@ -212,19 +212,29 @@ proctype Worker(byte me) {
 
 again:
     if
-    :: atomic { urgent?task -> chain = 0 }
+    :: atomic { urgent?task -> chain = (chain + 1) % CHAIN_MAX } // owners in a row are a chain, too
     :: atomic { ready?task -> chain = 0 }
-    :: atomic { !SOMETHING_IS_READY && !searching -> searchers++; searching = true }; goto again
+    :: atomic { !SOMETHING_IS_READY && !searching -> searchers++; searching = true; chain = 0 }; goto again
     :: !SOMETHING_IS_READY && searching -> goto fall_asleep
     fi;
     if
     :: searching ->
         if
+#ifdef MUTANT_LAST_SEARCHER_LOOKS_FIRST
+        :: atomic { searchers == 1 && SOMETHING_IS_READY -> searchers--; searching = false; waking++ };
+            wake_one()
+        :: atomic { searchers == 1 && !SOMETHING_IS_READY };
+            atomic { searchers--; searching = false }
+#else
         :: atomic { searchers == 1 -> searchers--; searching = false; waking++ };
 #ifdef MUTANT_LAST_SEARCHER_WAKES_NOBODY
             waking--
 #else
-            wake_one() // P2
+            if // P2
+            :: SOMETHING_IS_READY -> wake_one()
+            :: atomic { !SOMETHING_IS_READY -> waking-- }
+            fi
+#endif
 #endif
         :: atomic { searchers > 1 -> searchers--; searching = false }
         fi

@@ -22,6 +22,7 @@ public:
         return now >= sleeper && (now & searchers_mask) == 0;
     }
     unsigned searchers() const noexcept { return word_.load(std::memory_order_relaxed) & searchers_mask; }
+    unsigned sleepers() const noexcept { return word_.load(std::memory_order_relaxed) / sleeper; }
 
 private:
     static constexpr std::uint32_t searcher = 1, sleeper = 1u << 16, searchers_mask = sleeper - 1;

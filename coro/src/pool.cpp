@@ -11,12 +11,13 @@
 //     looks for sleepers after it; who goes to sleep looks at all queues after it has said so; both in the total order
 //     of sequentially consistent operations, so that one of them sees the other.
 // P2  Who puts may leave the wake to a worker that is searching already: that one, when it finds something and was the
-//     last that searched, wakes another; when it finds nothing, it announces its sleep, stops being a searcher, and
-//     looks again, in this order.
+//     last that searched, stops being a searcher, then looks whether there is more, and if so wakes another; when it
+//     finds nothing, it announces its sleep, stops being a searcher, and looks again, in this order.
 // P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will search.
 // Model: verify/coro_mutex.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
 #include "holdfast/coro/pool.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -217,7 +218,6 @@ private:
         context.spinning_pays = cpus_ > 1 && workers_.size() > 1;
         auto stop = [](void *self) { return static_cast<state *>(self)->stopping(); };
         while (std::coroutine_handle<> next = await_next(me, context)) {
-            context.chain = 0;
             context.current_turn.operations = 0;
             me.resumed.add();
             run(context, next, stop, this);
@@ -226,14 +226,14 @@ private:
 
     // Null when the pool ends.
     std::coroutine_handle<> await_next(worker &me, run_context &context) noexcept {
-        std::coroutine_handle<> found = find(me, std::exchange(context.others_first, false));
+        std::coroutine_handle<> found = find(me, context);
         if (found)
             return stopping() ? nullptr : found;
         idle_.begin_search();
         while (!stopping()) {
-            found = search(me);
+            found = search(me, context);
             if (found) {
-                if (idle_.end_search())
+                if (idle_.end_search() && something_is_ready())
                     wake_one(); // P2
                 return found;
             }
@@ -243,12 +243,17 @@ private:
         return nullptr;
     }
 
-    // Of what is meant for this worker, or for all.
-    std::coroutine_handle<> find(worker &me, bool others_first) noexcept {
+    // Of what is meant for this worker, or for all. Owners of locks come first; but those that it takes one after
+    // another count as a chain of hand-overs does: who else is ready would starve behind them in the same way.
+    std::coroutine_handle<> find(worker &me, run_context &context) noexcept {
         ready_queue::entry found;
         me.taken++;
-        if (!others_first && urgent_.take(&found, 1) == 1)
+        bool others_first = std::exchange(context.others_first, false) || context.chain + 1 >= chain_max_;
+        if (!others_first && urgent_.take(&found, 1) == 1) {
+            context.chain++;
             return found.handle;
+        }
+        context.chain = 0;
         bool common_first = me.taken % common_first_every == 0;
         if (common_first && take_common(me, found))
             return found.handle;
@@ -293,12 +298,17 @@ private:
         return nullptr;
     }
 
-    // Polling helps only while whoever may put something runs on another CPU; with more workers than CPUs it takes the
-    // time from them.
-    std::coroutine_handle<> search(worker &me) noexcept {
-        unsigned searches = workers_.size() <= cpus_ && 2 * idle_.searchers() <= workers_.size() ? searches_max : 1;
+    // Polling helps only while whoever may put something runs on another CPU; with more workers awake than CPUs it
+    // takes the time from them.
+    bool searching_pays() const noexcept {
+        std::size_t count = workers_.size();
+        return count - idle_.sleepers() <= cpus_ && 2 * idle_.searchers() <= std::min<std::size_t>(count, cpus_);
+    }
+
+    std::coroutine_handle<> search(worker &me, run_context &context) noexcept {
+        unsigned searches = searching_pays() ? searches_max : 1;
         for (unsigned i = 0; i < searches && !stopping(); i++) {
-            if (std::coroutine_handle<> found = find(me, false))
+            if (std::coroutine_handle<> found = find(me, context))
                 return found;
             pause_polling();
         }

@@ -272,6 +272,47 @@ TYPED_TEST(CoroSharedMutex, ReadersGoOnWhenTheWriterBeforeThemGivesUp) {
     EXPECT_TRUE(guard.try_lock());
 }
 
+// One worker whose writer lets `readers` in while `others` are ready: who ran, in their order, 'r' and 'o'. Fewer than
+// it takes from a queue before it looks into the common one first, where the writer is.
+std::string order_behind_a_writer(unsigned chain_max, int readers, int others) {
+    pool workers(pool_options{.workers = 1, .chain_max = chain_max});
+    shared_mutex guard;
+    std::string order;
+    gathering all;
+    auto read = [&]() -> task<> {
+        co_await guard.lock_shared();
+        order += 'r';
+        co_await guard.unlock_shared();
+    };
+    auto other = [&]() -> task<> {
+        order += 'o';
+        co_return;
+    };
+    auto write = [&]() -> task<> {
+        co_await guard.lock();
+        for (int i = 0; i < readers; i++)
+            all.add(workers, read());
+        co_await yield(); // they wait now
+        for (int i = 0; i < others; i++)
+            all.add(workers, other());
+        co_await guard.unlock();
+    };
+    all.add(workers, write());
+    all.wait();
+    return order;
+}
+
+// They have the lock, and the next writer waits for all of them.
+TEST(CoroSharedMutexOrder, ReadersThatWereLetInGoBeforeWhatIsMerelyReady) {
+    EXPECT_EQ(order_behind_a_writer(chain_default, 5, 5), "rrrrrooooo");
+}
+
+TEST(CoroSharedMutexOrder, ManyReadersInARowDoNotKeepTheirWorker) {
+    std::string order = order_behind_a_writer(4, 12, 2);
+    EXPECT_EQ(order.size(), 14u);
+    EXPECT_LT(order.rfind('o'), 12u) << order;
+}
+
 template <class Condition>
 class CoroCondition : public testing::Test {};
 using every_condition = testing::Types<condition_variable, basic_condition_variable<policy::dispatch>,

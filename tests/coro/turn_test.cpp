@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A coroutine that never has to wait for its lock is suspended all the same, when others are ready (turn.hpp).
-// Shown able to fail: with pool::waiting() always `nobody` the first two tests give up; with `rotated` taken for
-// `nobody` the third does.
+// Shown able to fail: with pool::waiting() always `nobody` the first four tests give up; with `rotated` taken for
+// `nobody` the next does; without turn_is_over() in waited_on.hpp those of the reader and the semaphore do.
 #include "holdfast/coro/turn.hpp"
 
 #include <chrono>
@@ -9,6 +9,8 @@
 
 #include "holdfast/coro/mutex.hpp"
 #include "holdfast/coro/pool.hpp"
+#include "holdfast/coro/semaphore.hpp"
+#include "holdfast/coro/shared_mutex.hpp"
 #include "holdfast/coro/spawn.hpp"
 
 namespace {
@@ -60,6 +62,40 @@ TEST(CoroTurn, EndsForOneWhoIsReady) {
 TEST(CoroTurn, EndsForOneWhoIsReadyUnderWith) {
     pool workers(1);
     EXPECT_TRUE(sync_wait(workers, works_under_lock_until_another_runs(workers)));
+}
+
+task<bool> reads_until_another_runs(pool &workers) {
+    shared_mutex free;
+    patience left;
+    bool other_ran = false;
+    spawn(workers, set(other_ran));
+    while (!other_ran && !left.at_end()) {
+        co_await free.lock_shared();
+        co_await free.unlock_shared();
+    }
+    co_return other_ran;
+}
+
+task<bool> takes_permits_until_another_runs(pool &workers) {
+    counting_semaphore free(1);
+    patience left;
+    bool other_ran = false;
+    spawn(workers, set(other_ran));
+    while (!other_ran && !left.at_end()) {
+        co_await free.acquire();
+        co_await free.release();
+    }
+    co_return other_ran;
+}
+
+TEST(CoroTurn, EndsForOneWhoIsReadyBehindAReader) {
+    pool workers(1);
+    EXPECT_TRUE(sync_wait(workers, reads_until_another_runs(workers)));
+}
+
+TEST(CoroTurn, EndsForOneWhoIsReadyBehindASemaphore) {
+    pool workers(1);
+    EXPECT_TRUE(sync_wait(workers, takes_permits_until_another_runs(workers)));
 }
 
 struct stage {

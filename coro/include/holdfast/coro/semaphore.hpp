@@ -40,7 +40,7 @@ public:
     void release_unsuspended(std::size_t permits = 1) noexcept {
         wait_list chosen;
         give(permits, chosen);
-        schedule_all(chosen);
+        schedule_owners<Policy>(chosen);
     }
 
 private:

@@ -104,7 +104,7 @@ private:
     void leave_unsuspended(unsigned what) noexcept {
         wait_list chosen;
         leave(what, chosen);
-        schedule_all(chosen);
+        schedule_owners<Policy>(chosen);
     }
     void give_back(const waiter &one) noexcept { leave_unsuspended(one.kind); }
     // A writer that gave up may have kept readers behind it waiting for nothing.
@@ -114,7 +114,7 @@ private:
             spin_lock held(this->guard_);
             admit(chosen);
         }
-        schedule_all(chosen);
+        schedule_owners<Policy>(chosen);
     }
 
     std::size_t readers_ = 0;

@@ -24,6 +24,15 @@ inline void schedule_all(wait_list &chosen) noexcept {
     }
 }
 
+// The same for those who were given a lock, or a part of it: others wait for them.
+template <policy Policy>
+void schedule_owners(wait_list &chosen) noexcept {
+    while (waiter *one = chosen.first()) {
+        chosen.unlink(*one); // W3
+        hand_over_unsuspended<Policy>(*one);
+    }
+}
+
 namespace detail {
 
 template <class Primitive>
@@ -85,28 +94,31 @@ private:
     Primitive &self() noexcept { return static_cast<Primitive &>(*this); }
 };
 
-// Ends a primitive's operation that chose waiters while its caller may be suspended: the first goes on here, as the
-// policy says, the others are scheduled before.
+// Ends a primitive's operation that gave a lock to waiters while its caller may be suspended: the first goes on here,
+// as the policy says, the others are scheduled before.
 template <policy Policy>
 bool hand_over_first(std::coroutine_handle<> self, wait_list &chosen, deferred &frame) noexcept {
     waiter *first = chosen.first();
     if (!first)
         return false;
     chosen.unlink(*first);
-    schedule_all(chosen);
+    schedule_owners<Policy>(chosen);
     return hand_over<Policy>(self, *first, frame);
 }
 
-// co_await of an operation that gives something to waiters. Operation: void(wait_list &), puts who was chosen there.
+// co_await of an operation that gives a lock to waiters, or ends the caller's turn (turn.hpp) when there are none.
+// Operation: void(wait_list &), puts who was chosen there.
 template <policy Policy, class Operation>
 class [[nodiscard]] giving : private deferred {
 public:
     explicit giving(Operation operation) noexcept : operation_(operation) {}
     [[nodiscard]] bool await_ready() noexcept {
         operation_(chosen_);
-        return chosen_.empty();
+        return chosen_.empty() && !turn_is_over();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        if (chosen_.empty())
+            return end_turn(self);
         wait_list chosen = chosen_; // a copy: this may be gone before its last one is scheduled
         return hand_over_first<Policy>(self, chosen, *this);
     }
