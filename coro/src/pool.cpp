@@ -24,9 +24,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <thread>
 
 #include "holdfast/coro/timer_queue.hpp"
@@ -34,6 +32,7 @@
 #include "node_map.hpp"
 #include "ready_queue.hpp"
 #include "root_list.hpp"
+#include "signals_blocked.hpp"
 #include "worker_queue.hpp"
 
 namespace holdfast::coro {
@@ -100,19 +99,14 @@ public:
     }
 
     void start() {
-        // Signals are for the program's own threads.
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        signals_blocked quiet;
         try {
             for (worker &one : workers_)
                 one.thread = std::thread([this, &one] { work(one); });
         } catch (...) {
-            pthread_sigmask(SIG_SETMASK, &before, nullptr);
             join();
             throw;
         }
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
 
     void put(std::coroutine_handle<> ready) noexcept {
@@ -409,6 +403,7 @@ void pool::shutdown() noexcept {
         std::abort();
     }
     state_->join();
+    state_->timers().close(); // a limit that passes lets others in, whose frames may just be destroyed
     state_->roots().destroy_all();
 }
 

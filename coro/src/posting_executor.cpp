@@ -51,6 +51,7 @@ public:
         over_.store(true, std::memory_order_seq_cst);
         while (std::uint32_t still = running_.load(std::memory_order_seq_cst))
             running_.wait(still, std::memory_order_seq_cst);
+        timers.close(); // a limit that passes lets others in, whose frames may just be destroyed
         roots.destroy_all();
     }
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "holdfast/coro/timer_queue.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <utility>
+
+#include "signals_blocked.hpp"
 
 namespace holdfast::coro {
 
 timer_queue::~timer_queue() {
+    close();
+}
+
+void timer_queue::close() noexcept {
     {
         std::lock_guard held(lock_);
         over_ = true;
@@ -19,19 +23,15 @@ timer_queue::~timer_queue() {
 
 void timer_queue::add(timer &one) {
     std::lock_guard held(lock_);
+    if (!thread_.joinable() && !over_) { // first: if there can't be one, nothing has been added
+        signals_blocked quiet;
+        thread_ = std::thread([this] { run(); });
+    }
     heap_.push_back(&one);
     one.place = heap_.size() - 1;
     sift(one.place);
-    if (!thread_.joinable()) {
-        // The program's signals are not this thread's.
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        thread_ = std::thread([this] { run(); });
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    } else if (one.place == 0) {
+    if (one.place == 0)
         changed_.notify_one();
-    }
 }
 
 void timer_queue::cancel(timer &one) noexcept {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "holdfast/coro/mutex.hpp"
 #include "holdfast/coro/pool.hpp"
@@ -169,6 +170,20 @@ TEST(CoroTurn, EndsSoonerForGuests) {
         over = is_over(now, [] { return crowd::guests; });
     EXPECT_TRUE(over);
     EXPECT_EQ(now.operations, 0u);
+}
+
+// One with long sections, behind one with short ones.
+TEST(CoroTurn, EndsSoonThoughShortSectionsWereLearnt) {
+    turn now;
+    for (int i = 0; i < 1'000'000; i++)
+        static_cast<void>(is_over(now, [] { return crowd::nobody; }));
+    now.operations = 0; // the worker takes another coroutine
+    int sections = 0;
+    do {
+        std::this_thread::sleep_for(2 * turn_length);
+        sections++;
+    } while (!is_over(now, [] { return crowd::guests; }));
+    EXPECT_LE(sections, 10);
 }
 
 } // namespace

@@ -42,10 +42,13 @@ public:
     ~timer_queue();
 
     // `one.fire` is called once, on the queue's thread, at `one.at` or later, unless cancel() comes first. It must
-    // neither block nor call add() or cancel(). O(log n).
+    // neither block nor call add() or cancel(). O(log n). Throws std::system_error when there can be no thread, and
+    // std::bad_alloc: then it was not added.
     void add(timer &one);
     // After this `fire` is neither running nor will it run. O(log n).
     void cancel(timer &one) noexcept;
+    // After this no `fire` is running, nor will one run. For an executor that is about to destroy who waits.
+    void close() noexcept;
 
 private:
     void run() noexcept;

@@ -7,7 +7,8 @@
 // they must not starve either, but to change them costs caches, and gains nothing.
 //
 // The clock is read at the first release of a free lock in a turn, and then after so many as last about `turn_length`,
-// which is learnt: short sections cost a count, long ones a look at the clock each.
+// which is learnt: short sections cost a count, long ones a look at the clock each. What was learnt may be about
+// another coroutine's sections, so the first look comes after `first_look_max` of them at the latest.
 // Test: tests/coro/turn_test. Figures: docs/coroutines.md.
 #pragma once
 
@@ -43,7 +44,7 @@ struct turn {
         auto time = std::chrono::steady_clock::now();
         if (operations == 1) {
             began = time;
-            next_look = 1 + stride;
+            next_look = 1 + std::min(stride, first_look_max);
             return false;
         }
         return look(time - began, waiting);
@@ -51,6 +52,7 @@ struct turn {
 
 private:
     static constexpr std::int64_t stride_max = 1 << 20;
+    static constexpr std::uint32_t first_look_max = 8;
 
     template <class Waiting>
     bool look(std::chrono::nanoseconds length, Waiting waiting) noexcept {
