@@ -67,6 +67,8 @@ bool destroyed;
 #define MAY_SLEEP (!kept[me])
 #elif defined(MUTANT_SLEEPS_UNANNOUNCED)
 #define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && keeper)
+#elif defined(MUTANT_TAKES_WAITING_FOR_KEPT)
+#define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && readers_wait)
 #else
 // The state is as it was announced. (It may have been another in between: then it is the same again.)
 #define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && keeper && readers_wait)
@@ -206,7 +208,13 @@ reading:
 #ifdef MUTANT_OVER_WITHOUT_FRONT
     :: atomic { !over -> TOUCH; over = true; nobody_forgotten(); goto reading }
 #else
-    :: atomic { front && !KEEPS_READERS_OUT -> TOUCH; over = true; nobody_forgotten(); goto reading }
+    :: atomic {
+           front && !KEEPS_READERS_OUT -> TOUCH;
+           over = true;
+           readers_wait = true;
+           nobody_forgotten();
+           goto reading
+       }
 #endif
     // hf_rwscl_read_out_of_turn
     :: atomic {
@@ -236,17 +244,21 @@ reading:
            KEEPS_READERS_OUT -> TOUCH;
            seen[me] = true;
            waited = true;
-#ifndef MUTANT_SLEEPS_UNANNOUNCED
-           readers_wait = true;
-#endif
            if
+#ifdef MUTANT_TAKES_WAITING_FOR_KEPT
+           :: !keeper && !readers_wait ->
+#else
            :: !keeper ->
+#endif
                keeper = true;
 #ifndef MUTANT_NOBODY_KEEPS_TIME
                kept[me] = true
 #endif
-           :: keeper
-           fi
+           :: else
+           fi;
+#ifndef MUTANT_SLEEPS_UNANNOUNCED
+           readers_wait = true
+#endif
        }
     fi;
     if
@@ -455,8 +467,12 @@ undone:
     :: atomic { sum = 0; goto drains } // it was another, a signal, a stray wake
     fi;
 
-    // begin_writing
+    // say_readers_wait, begin_writing
 drained:
+    if
+    :: atomic { TOUCH; readers_wait = true }
+    :: true
+    fi;
     atomic {
         TOUCH;
         ASSERT(RS1, draining == 0);

@@ -17,16 +17,19 @@ enum {
     HF_AGAIN_NAP_NS = 20 * 1000,
 };
 
-// Time is over for the readers. True when a front writer knows: then the caller has to wait.
-static bool say_over(hf_rwscl_t *lock) {
+// Time is over for the readers. True when a front writer knows: then the caller has to wait, and says so at once: the
+// front writer, which it wakes, may get its CPU.
+static bool say_over(hf_rwscl_t *lock, uint64_t now) {
     uint32_t state = hf_load_relaxed(&lock->state);
     for (;;) {
         if (hf_rwscl_keeps_readers_out(state))
             return true;
         if (!(state & HF_RWSCL_FRONT)) // it has given up
             return false;
-        // RS5: from a state with FRONT. Release and acquire: nothing is published, the front writer looks itself.
-        if (hf_cas_acquire_or_load(&lock->state, &state, state | HF_RWSCL_OVER))
+        if (!(state & HF_RWSCL_READERS_WAIT))
+            hf_store_relaxed(&lock->waited_since, now);
+        // RS5: from a state with FRONT. Release: as in announce.
+        if (hf_cas_release_or_load(&lock->state, &state, state | HF_RWSCL_OVER | HF_RWSCL_READERS_WAIT))
             break;
     }
     hf_futex_wake_kind(&lock->state, 1, HF_RWSCL_SLEEPS_IN_FRONT);
@@ -41,7 +44,7 @@ bool hf_rwscl_enter_in_time(hf_rwscl_t *lock) {
     if (readers & HF_GATE_TIMED) {
         uint64_t now = hf_ticks();
         hf_store_relaxed(&gate->seen_ticks, now);
-        if (hf_rwscl_slice_is_over(lock, now) && say_over(lock))
+        if (hf_rwscl_slice_is_over(lock, now) && say_over(lock, now))
             return false;
     }
     return hf_gate_enter(gate);

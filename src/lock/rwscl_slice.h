@@ -5,7 +5,9 @@
 // A slice lasts as long as the ratio says, and longer by what the other kind's last slice was too long, in proportion:
 // a critical section that outlasts its slice, and threads that were slow to leave, are made up for. What a slice is too
 // long while nobody waits for its end does not count. A writer that ends the writers' slice wakes readers, which may
-// get its CPU before it has asked again: until it has run for a while, or slept, it counts as one that waits.
+// get its CPU before it has asked again: until it has run for a while, or slept, it counts as one that waits. A reader
+// that ends the readers' slice wakes a writer, which may get its CPU too: readers that were there when their slice
+// ended count as waiting from then on, and as about to come when they have been given the next one.
 //
 // A slice that others wait for ends early when nobody uses it for HF_RWSCL_IDLE_US: time to come back in after a look
 // at something else, about what two hand-overs cost. A kind that has once not come back so soon loses its slice at once

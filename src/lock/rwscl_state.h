@@ -22,7 +22,7 @@
 //             opens the gates: a writer, at the end of the slice; a reader that finds the word free
 //
 //     OVER            set by a reader that has seen that time is over: the front writer is woken, readers do not enter
-//     READERS_WAIT    readers wait, or have waited in this round
+//     READERS_WAIT    readers wait, or have waited in this round, or had to leave and may not have run since
 //     KEEPER          one of them looks at the time, and the others need not
 //     bits 5..31      ROUND, one more each time that the gates open
 //

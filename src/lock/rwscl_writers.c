@@ -51,8 +51,10 @@ void hf_rwscl_open(hf_rwscl_t *lock) {
     struct hf_rwscl_weights weights = hf_rwscl_weights_of(lock);
     uint64_t now = hf_ticks(), more = 0;
     HF_CHECK("RS1", hf_rwscl_is_writers(state) && hf_load_relaxed(&lock->draining) == 0);
-    if (state & HF_RWSCL_READERS_WAIT)
+    if (state & HF_RWSCL_READERS_WAIT) {
         more = hf_rwscl_overrun(lock, hf_load_relaxed(&lock->waited_since), now) * weights.readers / weights.writers;
+        hf_store_relaxed(&lock->readers_return, 1); // they wait, also where they have not run since they had to leave
+    }
     give_readers_time(lock, weights, now, more);
     hf_store_relaxed(&lock->ender_ran_us, UINT64_MAX);
     let_readers_in(lock, 0);
@@ -99,6 +101,23 @@ static bool close_gates(hf_rwscl_t *lock) {
         inside += hf_gate_count(hf_fetch_or_acq_rel(&lock->gates[node].readers, HF_GATE_CLOSED));
     uint32_t counted = (uint32_t)inside * HF_DRAIN_READER;
     return hf_drain_count(hf_fetch_add_acq_rel(&lock->draining, counted) + counted) == 0;
+}
+
+// Has a reader asked for the lock within the idle time? Only who finds its gate timed leaves a trace.
+static bool readers_were_seen(const hf_rwscl_t *lock, uint64_t now) {
+    for (uint32_t node = hf_numa_nodes(); node-- > 0;) {
+        if (hf_rwscl_is_recent(hf_load_relaxed(&lock->gates[node].seen_ticks), now))
+            return true;
+    }
+    return false;
+}
+
+// Readers had to leave, or were about to come back: they wait from now on, whether they have run since or not.
+static void say_readers_wait(hf_rwscl_t *lock, uint64_t now) {
+    if (hf_load_relaxed(&lock->state) & HF_RWSCL_READERS_WAIT)
+        return;
+    hf_store_relaxed(&lock->waited_since, now);
+    hf_fetch_or_acq_rel(&lock->state, HF_RWSCL_READERS_WAIT);
 }
 
 // The last reader has left. `waited_since`: when the front writer came.
@@ -156,10 +175,15 @@ static int await_last_reader(hf_rwscl_t *lock, struct hf_thread_record *self, co
 // As hf_rwscl_wait_in_front, or EAGAIN.
 static int drain(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t waited_since,
                  const struct hf_deadline *deadline, uint64_t drain_ns_max) {
-    int error = close_gates(lock) ? 0 : await_last_reader(lock, self, deadline, drain_ns_max);
-    if (!error)
-        begin_writing(lock, waited_since);
-    return error;
+    bool empty = close_gates(lock);
+    int error = empty ? 0 : await_last_reader(lock, self, deadline, drain_ns_max);
+    if (error)
+        return error;
+    uint64_t now = hf_ticks();
+    if (!empty || readers_were_seen(lock, now))
+        say_readers_wait(lock, now);
+    begin_writing(lock, waited_since);
+    return 0;
 }
 
 // When the front writer comes: will the readers stay away? Advice, as the two below.
@@ -179,12 +203,8 @@ static bool readers_stay_away(const hf_rwscl_t *lock, const struct hf_thread_rec
 // Have the readers stayed away since then?
 static bool readers_were_away(hf_rwscl_t *lock, uint64_t since, uint64_t now) {
     if (hf_rwscl_readers_inside(lock) != 0 || hf_load_relaxed(&lock->waiting_readers) != 0 ||
-        hf_rwscl_is_recent(since, now))
+        hf_rwscl_is_recent(since, now) || readers_were_seen(lock, now))
         return false;
-    for (uint32_t node = hf_numa_nodes(); node-- > 0;) {
-        if (hf_rwscl_is_recent(hf_load_relaxed(&lock->gates[node].seen_ticks), now))
-            return false;
-    }
     hf_store_relaxed(&lock->readers_return, 0);
     return true;
 }

@@ -5,7 +5,9 @@
 // Shown able to fail: gates that are not closed (TimesOutUnderAWriter); a drain given up that forgets who is inside
 // (AWriterThatGivesUpLetsReadersIn); a keeper that is not replaced (AKeeperThatGivesUpIsReplaced); a count of readers
 // without `draining` (TriesSeeWhatADrainGivenUpHasLeft); has_come_back that does not ask how long the thread has run,
-// or whether it has slept (AWriterThatCouldNotRunHasComeBack); a drain that is never given up (hangs). It hangs when
+// or whether it has slept (AWriterThatCouldNotRunHasComeBack); say_readers_wait left out, and hf_rwscl_open without its
+// readers_return (AReaderThatHadToLeaveWaits); say_over without READERS_WAIT (AReaderThatEndsItsSliceWaits); a drain
+// that is never given up (hangs). It hangs when
 // nobody keeps the time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a
 // reader leaves a closed gate as an open one.
 #include <atomic>
@@ -307,6 +309,43 @@ TEST_P(rwscl, AWriterThatCouldNotRunHasComeBack) {
     for (int round = 0; round < 50 && !back; round++)
         back = comes_back(lock, [] {});
     EXPECT_TRUE(back);
+}
+
+// As a reader may be stopped right after it has left, or has been told that time is over: the slice that follows ends
+// for it all the same.
+TEST_P(rwscl, AReaderThatHadToLeaveWaits) {
+    hf_rwscl_set_slice(&lock, 0);
+    hf_rwscl_read_lock(&lock);
+    std::thread writer([&] {
+        hf_rwscl_write_lock(&lock);
+        EXPECT_TRUE(hf_load_relaxed(&lock.state) & HF_RWSCL_READERS_WAIT);
+        hf_store_relaxed(&lock.readers_return, 0);
+        hf_rwscl_write_unlock(&lock);
+        EXPECT_TRUE(hf_load_relaxed(&lock.readers_return)) << "who is next to write will not wait for it";
+    });
+    await_drain(lock);
+    hf_rwscl_read_unlock(&lock);
+    writer.join();
+}
+
+TEST_P(rwscl, AReaderThatEndsItsSliceWaits) {
+    auto in_time = [&] {
+        hf_thread_record *self = hf_self();
+        hf_critical_enter(self);
+        bool entered = hf_rwscl_enter_in_time(&lock);
+        hf_critical_leave(self);
+        return entered;
+    };
+    // As a front writer leaves it that sleeps; nobody is there whom the reader could wake. The slice is over.
+    lock.state = HF_RWSCL_FRONT;
+    for (hf_rwscl_gate &gate : lock.gates)
+        gate.readers = HF_GATE_TIMED;
+    EXPECT_FALSE(in_time());
+    EXPECT_EQ(lock.state, uint32_t{HF_RWSCL_FRONT | HF_RWSCL_OVER | HF_RWSCL_READERS_WAIT});
+    EXPECT_NE(lock.waited_since, 0u);
+    lock.state = 0; // the front writer has given up
+    EXPECT_TRUE(in_time());
+    EXPECT_EQ(lock.state, 0u);
 }
 
 // Leaves where it did not come in.
