@@ -18,10 +18,6 @@
 
 #include <errno.h>
 
-#include "base/clock.h"
-#include "lock/flexguard_lock.h"
-#include "lock/slice_wait.h"
-
 static uint32_t default_slice_us = 2000;
 
 // What who is chosen is told of the releases: that there are none. Whose slice is over does not come back for the word,
@@ -36,21 +32,6 @@ static uint64_t slice_ticks_of(struct hf_uscl_parts lock) {
 
 static bool is_work_conserving(struct hf_uscl_parts lock) {
     return hf_load_relaxed(lock.options) & HF_USCL_WORK_CONSERVING;
-}
-
-// Under the word. Atomic: who sums up looks at it.
-static inline void hold(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
-    hf_store_relaxed(&slices->holder, share);
-    slices->section_began = now;
-}
-
-// The share whose slice it is, when that is the caller's class's and runs; else NULL.
-static inline struct hf_share *own_slice(const struct hf_slices *slices, const struct hf_thread_record *self,
-                                         uint64_t now) {
-    struct hf_share *owner = hf_load_acquire(&slices->owner);
-    if (!owner || hf_load_relaxed(&owner->own_class) != self->share_class || now >= hf_load_relaxed(&slices->slice_end))
-        return NULL;
-    return owner;
 }
 
 // The slice of a thread that exits would hold others up for its rest.
@@ -82,7 +63,7 @@ static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, str
     hf_slices_unlock(slices, self);
     hf_slice_wake_up(woken);
     hf_private(self)->slice_begun = slices;
-    hold(slices, share, hf_ticks());
+    hf_uscl_hold(slices, share, hf_ticks());
 }
 
 static void give_up_slice(struct hf_slices *slices, struct hf_share *share, struct hf_thread_record *self) {
@@ -109,7 +90,7 @@ static bool take_idle_word(struct hf_uscl_parts lock, struct hf_slices *slices, 
     if (!slices->work_conserving || hf_load_relaxed(lock.word) != HF_WORD_FREE ||
         !hf_flexguard_try_acquire(lock.word, self))
         return false;
-    hold(slices, share, hf_ticks());
+    hf_uscl_hold(slices, share, hf_ticks());
     return true;
 }
 
@@ -147,7 +128,7 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_slices_share_of(slices, self, now);
     slices->work_conserving = is_work_conserving(lock);
-    bool has_slice = own_slice(slices, self, now);
+    bool has_slice = hf_uscl_own_slice(slices, self, now);
     bool has_word = share && !has_slice && take_idle_word(lock, slices, share, self);
     if (!share || has_slice || has_word) {
         hf_slices_unlock(slices, self);
@@ -156,7 +137,7 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
         int error = share ? hf_flexguard_acquire(lock.word, &slices->spinners, &slices->releases, self, deadline)
                           : acquire_uncounted(lock, self, deadline);
         if (!error)
-            hold(slices, share, hf_ticks());
+            hf_uscl_hold(slices, share, hf_ticks());
         return error;
     }
     waiter.share = share;
@@ -169,9 +150,8 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
     return wait_for_slice(lock, slices, &waiter, self, deadline);
 }
 
-static __attribute__((noinline)) int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
-                                                      struct hf_thread_record *self,
-                                                      const struct hf_deadline *deadline) {
+static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
+                            const struct hf_deadline *deadline) {
     if (hf_slices_are_closed_to(self))
         return acquire_uncounted(lock, self, deadline);
     hf_slices_enter(self);
@@ -181,32 +161,22 @@ static __attribute__((noinline)) int acquire_by_slice(struct hf_uscl_parts lock,
     return error && hf_uscl_try_acquire(lock, self) ? 0 : error;
 }
 
-static int meet_at_lock(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+int hf_uscl_meet(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    static bool watches_exits;
+    if (!hf_exchange_relaxed(&watches_exits, true))
+        hf_thread_at_exit(end_slice_at_exit);
     struct hf_slices *slices = hf_slices_are_closed_to(self) ? NULL : hf_slices_of(lock.word, lock.slices, self);
     return slices ? acquire_by_slice(lock, slices, self, deadline) : acquire_uncounted(lock, self, deadline);
 }
 
-int hf_uscl_acquire(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    static bool watches_exits;
-    struct hf_slices *slices = hf_load_acquire(lock.slices);
-    if (!slices) {
-        if (HF_LIKELY(hf_flexguard_try_acquire(lock.word, self)))
-            return 0;
-        if (!hf_exchange_relaxed(&watches_exits, true))
-            hf_thread_at_exit(end_slice_at_exit);
-        return meet_at_lock(lock, self, deadline);
-    }
-    uint64_t now = hf_ticks();
-    struct hf_share *share = own_slice(slices, self, now);
-    if (HF_UNLIKELY(!share))
+int hf_uscl_wait(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
+                 struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    if (!share)
         return acquire_by_slice(lock, slices, self, deadline);
     // Held meanwhile: by another thread of the class, or one that has tried or stayed in.
-    if (HF_UNLIKELY(!hf_flexguard_try_acquire(lock.word, self))) {
-        if (hf_flexguard_wait(lock.word, &slices->spinners, &slices->releases, self, deadline))
-            return ETIMEDOUT;
-        now = hf_ticks();
-    }
-    hold(slices, share, now);
+    if (hf_flexguard_wait(lock.word, &slices->spinners, &slices->releases, self, deadline))
+        return ETIMEDOUT;
+    hf_uscl_hold(slices, share, hf_ticks());
     return 0;
 }
 
@@ -217,64 +187,26 @@ bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *sel
     if (!slices || hf_slices_are_closed_to(self))
         return true;
     uint64_t now = hf_ticks();
-    struct hf_share *share = own_slice(slices, self, now);
+    struct hf_share *share = hf_uscl_own_slice(slices, self, now);
     if (!share) {
         hf_slices_lock(slices, self);
         share = hf_slices_share_of(slices, self, now);
         if (share)
             hf_store_relaxed(&share->last_seen, now);
-        hold(slices, share, now); // under the guard: from there on nobody forgets the share
+        hf_uscl_hold(slices, share, now); // under the guard: from there on nobody forgets the share
         hf_slices_unlock(slices, self);
     }
-    hold(slices, share, now);
+    hf_uscl_hold(slices, share, now);
     return true;
 }
 
-// Counts the section that ends. Returns who held the lock; NULL: it is not counted.
-static inline struct hf_share *count_section(struct hf_slices *slices, uint64_t now) {
-    struct hf_share *share = hf_load_relaxed(&slices->holder);
-    if (!share)
-        return NULL;
-    hf_share_charge(share, now - slices->section_began);
-    hf_store_relaxed(&share->last_seen, now);
-    hf_store_relaxed(&slices->holder, NULL);
-    return share;
-}
-
-// Counts the section that ends. Returns who is to be woken when the lock is given back.
-static inline hf_slice_wake end_section(const uint32_t *word, struct hf_slices *slices, struct hf_thread_record *self) {
-    if (!hf_load_relaxed(&slices->holder))
-        return NULL;
-    uint64_t now = hf_ticks();
-    struct hf_share *share = count_section(slices, now);
-    // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (U1).
-    if (HF_LIKELY(hf_load_relaxed(&slices->waiters) == 0 || now < hf_load_relaxed(&slices->slice_end)) ||
-        hf_slices_are_closed_to(self))
-        return NULL;
-    note_held(word, share, self);
+hf_slice_wake hf_uscl_end_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
+                                struct hf_thread_record *self, uint64_t now) {
+    note_held(lock.word, share, self);
     hf_slices_lock(slices, self);
     hf_slice_wake woken = hf_slices_choose(slices, now);
     hf_slices_unlock(slices, self);
     return woken;
-}
-
-void hf_uscl_release(struct hf_uscl_parts lock, struct hf_thread_record *self) {
-    struct hf_slices *slices = hf_load_acquire(lock.slices);
-    hf_slice_wake woken = NULL;
-    if (slices) {
-        woken = end_section(lock.word, slices, self);
-        // While the word is ours, hence no atomic addition.
-        hf_store_relaxed(&slices->releases, (hf_release_count)(slices->releases + 1));
-    }
-    bool sleepers = hf_word_release(lock.word);
-    hf_critical_leave(self);
-    if (HF_UNLIKELY(sleepers))
-        hf_word_wake(lock.word);
-    // After the release: who is woken finds the word free. Neither the lock nor the waiter need be there any more (I4,
-    // U3); the address is all that is used.
-    hf_slice_wake_up(woken);
-    if (HF_UNLIKELY(hf_is_observed(self, lock.word)))
-        hf_note_release(self);
 }
 
 void hf_uscl_stand_aside(struct hf_uscl_parts lock, struct hf_thread_record *self) {
@@ -283,7 +215,7 @@ void hf_uscl_stand_aside(struct hf_uscl_parts lock, struct hf_thread_record *sel
         return;
     uint64_t now = hf_ticks();
     hf_slices_lock(slices, self);
-    struct hf_share *share = count_section(slices, now);
+    struct hf_share *share = hf_uscl_count_section(slices, now);
     // A class that the user has made has other threads, which may go on.
     hf_slice_wake woken = share->thread ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
     hf_slices_unlock(slices, self);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // u-SCL's lock and unlock on a word and a pointer to slices wherever these lie: side by side in hf_uscl_t, apart inside
-// pthread_mutex_t. States and invariants: uscl_lock.c.
+// pthread_mutex_t. The fast paths are here, so that the parts stay in registers: three pointers handed over by value go
+// through memory, which took as long as all the rest. States and invariants: uscl_lock.c.
 #ifndef HF_LOCK_USCL_LOCK_H
 #define HF_LOCK_USCL_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/slices.h"
-#include "park/futex.h"
+#include "base/clock.h"
+#include "lock/flexguard_lock.h"
+#include "lock/slice_wait.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,14 +29,8 @@ struct hf_uscl_parts {
     const uint32_t *options;
 };
 
-// Takes the lock. Returns 0, or ETIMEDOUT at the deadline (NULL: none; must be valid).
-int hf_uscl_acquire(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline);
-
 // Takes the lock if it is free, whosever the slice is.
 bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *self);
-
-// Gives the lock back.
-void hf_uscl_release(struct hf_uscl_parts lock, struct hf_thread_record *self);
 
 // The owner is about to give the lock back, here or by the word alone, in order to wait for a condition: what it has
 // used is counted, and the rest of its slice is somebody else's. May be followed by hf_uscl_release.
@@ -45,6 +41,97 @@ void hf_uscl_give_back(struct hf_uscl_parts lock, struct hf_thread_record *self)
 
 // The slice of locks whose options say none. Not above HF_USCL_SLICE_US_MAX.
 void hf_uscl_use_slice(uint32_t slice_us);
+
+// The ways in and out that are not inline.
+
+// Without slices, and the word taken: two threads have met.
+int hf_uscl_meet(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline)
+    __attribute__((cold, visibility("hidden")));
+
+// Not in the caller's slice (share is NULL), or the word taken although it is.
+int hf_uscl_wait(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
+                 struct hf_thread_record *self, const struct hf_deadline *deadline)
+    __attribute__((noinline, visibility("hidden")));
+
+// Somebody waits, and the slice is over. Returns who is to be woken when the lock is given back.
+hf_slice_wake hf_uscl_end_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
+                                struct hf_thread_record *self, uint64_t now)
+    __attribute__((noinline, visibility("hidden")));
+
+// Under the word. Atomic: who sums up looks at it.
+static inline void hf_uscl_hold(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
+    hf_store_relaxed(&slices->holder, share);
+    slices->section_began = now;
+}
+
+// The share whose slice it is, when that is the caller's class's and runs; else NULL.
+static inline struct hf_share *hf_uscl_own_slice(const struct hf_slices *slices, const struct hf_thread_record *self,
+                                                 uint64_t now) {
+    struct hf_share *owner = hf_load_acquire(&slices->owner);
+    if (!owner || hf_load_relaxed(&owner->own_class) != self->share_class || now >= hf_load_relaxed(&slices->slice_end))
+        return NULL;
+    return owner;
+}
+
+// Counts the section that ends. Returns who held the lock; NULL: it is not counted.
+static inline struct hf_share *hf_uscl_count_section(struct hf_slices *slices, uint64_t now) {
+    struct hf_share *share = hf_load_relaxed(&slices->holder);
+    if (!share)
+        return NULL;
+    hf_share_charge(share, now - slices->section_began);
+    hf_store_relaxed(&share->last_seen, now);
+    hf_store_relaxed(&slices->holder, NULL);
+    return share;
+}
+
+// Takes the lock. Returns 0, or ETIMEDOUT at the deadline (NULL: none; must be valid).
+__attribute__((always_inline)) static inline int
+hf_uscl_acquire(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    struct hf_slices *slices = hf_load_acquire(lock.slices);
+    if (HF_LIKELY(!slices))
+        return HF_LIKELY(hf_flexguard_try_acquire(lock.word, self)) ? 0 : hf_uscl_meet(lock, self, deadline);
+    uint64_t now = hf_ticks();
+    struct hf_share *share = hf_uscl_own_slice(slices, self, now);
+    if (HF_UNLIKELY(!share || !hf_flexguard_try_acquire(lock.word, self)))
+        return hf_uscl_wait(lock, slices, share, self, deadline);
+    hf_uscl_hold(slices, share, now);
+    return 0;
+}
+
+// Counts the section that ends. Returns who is to be woken when the lock is given back.
+static inline hf_slice_wake hf_uscl_end_section(struct hf_uscl_parts lock, struct hf_slices *slices,
+                                                struct hf_thread_record *self) {
+    if (HF_UNLIKELY(!hf_load_relaxed(&slices->holder)))
+        return NULL;
+    uint64_t now = hf_ticks();
+    struct hf_share *share = hf_uscl_count_section(slices, now);
+    // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (U1).
+    if (HF_LIKELY(hf_load_relaxed(&slices->waiters) == 0 || now < hf_load_relaxed(&slices->slice_end)) ||
+        hf_slices_are_closed_to(self))
+        return NULL;
+    return hf_uscl_end_slice(lock, slices, share, self, now);
+}
+
+// Gives the lock back.
+__attribute__((always_inline)) static inline void hf_uscl_release(struct hf_uscl_parts lock,
+                                                                  struct hf_thread_record *self) {
+    struct hf_slices *slices = hf_load_acquire(lock.slices);
+    hf_slice_wake woken = NULL;
+    if (slices) {
+        woken = hf_uscl_end_section(lock, slices, self);
+        // While the word is ours, hence no atomic addition.
+        hf_store_relaxed(&slices->releases, (hf_release_count)(slices->releases + 1));
+    }
+    bool sleepers = hf_word_release(lock.word);
+    hf_critical_leave(self);
+    if (HF_UNLIKELY(sleepers))
+        hf_word_wake(lock.word);
+    // After the release: who is woken finds the word free. Neither the lock nor the waiter need be there any more (I4,
+    // U3); the address is all that is used.
+    hf_slice_wake_up(woken);
+    if (HF_UNLIKELY(hf_is_observed(self, lock.word)))
+        hf_note_release(self);
+}
 
 #ifdef __cplusplus
 }
