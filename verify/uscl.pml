@@ -157,6 +157,18 @@ outside:
     :: atomic { state == RUNNING && owner == me && !inside -> inside = true }; goto holding
     // trylock takes it in anybody's slice.
     :: atomic { !inside -> inside = true }; goto holding
+    // leave_other_slice: it waits at another lock, and comes back. Who comes here then finds the slice over, too: so
+    // it may below, whenever somebody comes.
+    :: atomic {
+           state == RUNNING && owner == me && !inside ->
+#ifdef MUTANT_LEAVES_SLICE_TO_NOBODY
+           state = NOBODYS; owner = NOBODY; keeper_in_time = false
+#else
+           state = OVER;
+           choose_next()
+#endif
+       };
+       goto outside
     // acquire_by_slice, hf_slices_join
     :: atomic {
            may_be_over();

@@ -122,13 +122,26 @@ static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, u
     return next;
 }
 
+// Is the owner outside its section, and waits at another lock? Then it will not come back soon. Advice: it may only be
+// passing by a guard there, and loses the rest of its slice for nothing.
+static bool owner_is_elsewhere(const struct hf_slices *slices) {
+    const struct hf_thread_record *owner = slices->owner->thread; // NULL: a class of the user's, with other threads
+    return owner && hf_load_relaxed(&owner->in_slices) != 0 && slices->lock &&
+           hf_load_relaxed(slices->lock) == HF_WORD_FREE;
+}
+
+// Is the slice still its owner's?
+static bool is_running(const struct hf_slices *slices, uint64_t now) {
+    return slices->owner && now < slices->slice_end && !hf_share_is_dead(slices->owner) && !owner_is_elsewhere(slices);
+}
+
 hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
     if (!slices->first)
         return NULL;
     bool pending = is_pending(slices);
     if (pending && !is_late(slices, now)) // U2
         return NULL;
-    if (!pending && slices->owner && now < slices->slice_end && !hf_share_is_dead(slices->owner))
+    if (!pending && is_running(slices, now))
         return keep_time(slices, slices->slice_end);
     struct hf_slice_waiter *next = next_of(slices, now, &slices->due_at);
     if (!next) {

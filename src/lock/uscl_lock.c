@@ -120,6 +120,19 @@ static int wait_for_slice(struct hf_uscl_parts lock, struct hf_slices *slices, s
     return error;
 }
 
+// The caller is about to wait here. The last slice that it has begun elsewhere is for those who wait there. While
+// somebody waits there, that lock exists: its word is looked at only then.
+static void leave_other_slice(const struct hf_slices *slices, struct hf_thread_record *self) {
+    struct hf_slices *begun = hf_private(self)->slice_begun;
+    if (!begun || begun == slices || hf_load_relaxed(&begun->waiters) == 0)
+        return;
+    hf_slices_lock(begun, self);
+    struct hf_share *owner = begun->owner;
+    hf_slice_wake woken = owner && owner->thread == self ? hf_slices_choose(begun, hf_ticks()) : NULL;
+    hf_slices_unlock(begun, self);
+    hf_slice_wake_up(woken);
+}
+
 static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
                        const struct hf_deadline *deadline) {
     // Others wait for what it holds: it must not be made to wait for what it has used here, and waits for what is held.
@@ -155,6 +168,7 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
     if (hf_slices_are_closed_to(self))
         return acquire_uncounted(lock, self, deadline);
     hf_slices_enter(self);
+    leave_other_slice(slices, self);
     int error = join_slices(lock, slices, self, deadline);
     hf_slices_exit(self);
     // POSIX: a timed lock takes what is free at its end, whosever the slice is.

@@ -108,7 +108,7 @@ static void release(void *record_pointer) {
         at_exit(record);
     hf_private(record)->slice_begun = NULL;
     hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
-    record->in_slices = 0;
+    hf_store_relaxed(&record->in_slices, 0);
     sigset_t saved;
     hf_masked_lock(&pool.word, &saved); // no signal handler notes anything from here on
     if (hf_private(record)->holds_owner)

@@ -4,8 +4,9 @@
 // Shown able to fail: keep_time that does nothing; hf_slices_leave without its choice
 // (AKeeperThatLeavesIsReplaced); is_late that does not look at the word, or never finds anybody late
 // (WhoIsChosenAndLateIsPassedOver); a look that only the keeper may take (AKeeperThatDoesNotLook...); choose that
-// does not ask whether the owner is dead (ASliceIsOverWhenItsOwnerExits); hf_slices_retire that does nothing;
-// next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
+// does not ask whether the owner is dead (ASliceIsOverWhenItsOwnerExits); owner_is_elsewhere that says no, does not
+// look at the word, or not at the thread (ASliceIsOverWhenItsOwnerWaitsAtAnotherLock); hf_slices_retire that does
+// nothing; next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
 // hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that forgets nobody (InactiveSharesAreForgotten).
 #include <gtest/gtest.h>
 #include <vector>
@@ -277,6 +278,28 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerExits) {
     EXPECT_FALSE(b.chosen());
     thread.share_class = 0;
     choose(2);
+    EXPECT_TRUE(b.chosen());
+}
+
+// It waits there; but not while it, or somebody else, is inside here.
+TEST_F(slices, ASliceIsOverWhenItsOwnerWaitsAtAnotherLock) {
+    hf_thread_record thread{};
+    std::uint32_t word = HF_WORD_HELD;
+    one a = make(), b = make();
+    a.share->thread = &thread;
+    thread.share_class = a.share->own_class;
+    all.lock = &word;
+    take(a, 0);
+    join(b, 1);
+    thread.in_slices = 1;
+    choose(2);
+    EXPECT_FALSE(b.chosen()) << "somebody is inside";
+    word = HF_WORD_FREE;
+    thread.in_slices = 0;
+    choose(3);
+    EXPECT_FALSE(b.chosen()) << "the owner may come back at once";
+    thread.in_slices = 1;
+    EXPECT_EQ(choose(4), &b.waiter.turn);
     EXPECT_TRUE(b.chosen());
 }
 
