@@ -55,7 +55,8 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
         if (hf_load_acquire(&waiter->turn) & HF_TURN_CHOSEN)
             return 0;
         bool late = deadline && hf_deadline_has_passed(deadline);
-        hf_slices_lock(slices, self);
+        sigset_t saved;
+        hf_slices_lock(slices, self, &saved);
         hf_slice_wake woken = NULL;
         uint64_t now = hf_ticks(), at = 0;
         uint32_t turn = waiter->turn;
@@ -67,7 +68,7 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
             at = slices->keeper == waiter ? slices->keeper_at : 0;
         }
         uint64_t relief_ns = HF_RELIEF_NS * (1 + slices->waiters / HF_RELIEF_CROWD);
-        hf_slices_unlock(slices, self);
+        hf_slices_unlock(slices, self, &saved);
         if (woken != &waiter->turn)
             hf_slice_wake_up(woken);
         if (turn & HF_TURN_CHOSEN)

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "lock/slices_memory.h"
-#include "park/word_lock.h"
+#include "park/masked_lock.h"
 
 // How often a thread's nice value is looked up: a changed one takes effect with the next slice after that.
 enum { HF_WEIGHING_NS = 1000 * 1000 };
@@ -16,16 +16,15 @@ static uint64_t ticks_of_ns(uint64_t ns) {
     return (uint64_t)((double)ns / hf_tick_ns_by_now());
 }
 
-void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self) {
+void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved) {
     hf_slices_start_over_if_forked();
     hf_slices_enter(self);
     hf_critical_enter(self);
-    if (!hf_word_trylock(&slices->guard, HF_WORD_HELD))
-        hf_word_lock_blocking(&slices->guard, NULL);
+    hf_masked_lock(&slices->guard, saved);
 }
 
-void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self) {
-    hf_word_unlock(&slices->guard);
+void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved) {
+    hf_masked_unlock(&slices->guard, saved);
     hf_critical_leave(self);
     hf_slices_exit(self);
 }

@@ -37,6 +37,8 @@
 #ifndef HF_LOCK_SLICES_H
 #define HF_LOCK_SLICES_H
 
+#include <signal.h>
+
 #include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
 #include "lock/share.h"
@@ -95,11 +97,12 @@ struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, s
 // What the lock at that address had, if it still has it.
 void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct hf_thread_record *self);
 
-// The guard. A signal handler that runs while its thread holds one must not come here (hf_slices_are_closed_to).
-void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self);
-void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self);
+// The guard. With signals blocked: a thread that a handler stops under it (to collect garbage, say) would stop everybody
+// at a lock that is free. `saved`: for the unlock.
+void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved);
+void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved);
 
-// Is the caller a signal handler that has interrupted its own thread under a guard or in a queue? Then it could wait
+// Is the caller a signal handler that has interrupted its own thread at a guard or in a queue? Then it could wait
 // for itself, and others for it: it has to go to the word without slices.
 static inline bool hf_slices_are_closed_to(const struct hf_thread_record *self) {
     return self->in_slices != 0;

@@ -166,9 +166,9 @@ struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, s
         hf_masked_unlock(&memory.word, &saved);
         if (!left)
             return slices;
-        hf_slices_lock(left, self);
+        hf_slices_lock(left, self, &saved);
         bool done = take_over(left, lock, place);
-        hf_slices_unlock(left, self);
+        hf_slices_unlock(left, self, &saved);
         if (done)
             return left;
     }
@@ -191,16 +191,16 @@ static void become_spare(struct hf_slices *slices) {
 }
 
 void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct hf_thread_record *self) {
-    sigset_t saved;
-    hf_slices_lock(slices, self); // a thread that exits may be looking whether its slice is to be ended
-    hf_masked_lock(&memory.word, &saved);
+    sigset_t saved, all;
+    hf_slices_lock(slices, self, &saved); // a thread that exits may be looking whether its slice is to be ended
+    hf_masked_lock(&memory.word, &all);
     if (slices->lock == lock) {
         unlink_from_row(slices);
         clear(slices);
         become_spare(slices);
     }
-    hf_masked_unlock(&memory.word, &saved);
-    hf_slices_unlock(slices, self);
+    hf_masked_unlock(&memory.word, &all);
+    hf_slices_unlock(slices, self, &saved);
 }
 
 // Alone in the process. Every list may have been in the middle of a change but that of all slices: so the others are

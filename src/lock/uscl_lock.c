@@ -37,12 +37,13 @@ static bool is_work_conserving(struct hf_uscl_parts lock) {
 // The slice of a thread that exits would hold others up for its rest.
 static void end_slice_at_exit(struct hf_thread_record *self) {
     struct hf_slices *slices = hf_private(self)->slice_begun;
-    hf_slices_lock(slices, self);
+    sigset_t saved;
+    hf_slices_lock(slices, self, &saved);
     struct hf_share *owner = slices->owner;
     hf_slice_wake woken = owner && owner->thread == self && owner->own_class == self->share_class
                               ? hf_slices_retire(slices, owner, hf_ticks())
                               : NULL;
-    hf_slices_unlock(slices, self);
+    hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }
 
@@ -58,18 +59,20 @@ static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, str
                         struct hf_thread_record *self) {
     note_held(lock.word, share, self); // what it had alone, slice after slice
     uint64_t now = hf_ticks();
-    hf_slices_lock(slices, self);
+    sigset_t saved;
+    hf_slices_lock(slices, self, &saved);
     hf_slice_wake woken = hf_slices_begin(slices, share, now, slice_ticks_of(lock));
-    hf_slices_unlock(slices, self);
+    hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
     hf_private(self)->slice_begun = slices;
     hf_uscl_hold(slices, share, hf_ticks());
 }
 
 static void give_up_slice(struct hf_slices *slices, struct hf_share *share, struct hf_thread_record *self) {
-    hf_slices_lock(slices, self);
+    sigset_t saved;
+    hf_slices_lock(slices, self, &saved);
     hf_slice_wake woken = hf_slices_give_up(slices, share, hf_ticks());
-    hf_slices_unlock(slices, self);
+    hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }
 
@@ -126,10 +129,11 @@ static void leave_other_slice(const struct hf_slices *slices, struct hf_thread_r
     struct hf_slices *begun = hf_private(self)->slice_begun;
     if (!begun || begun == slices || hf_load_relaxed(&begun->waiters) == 0)
         return;
-    hf_slices_lock(begun, self);
+    sigset_t saved;
+    hf_slices_lock(begun, self, &saved);
     struct hf_share *owner = begun->owner;
     hf_slice_wake woken = owner && owner->thread == self ? hf_slices_choose(begun, hf_ticks()) : NULL;
-    hf_slices_unlock(begun, self);
+    hf_slices_unlock(begun, self, &saved);
     hf_slice_wake_up(woken);
 }
 
@@ -137,14 +141,15 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
                        const struct hf_deadline *deadline) {
     // Others wait for what it holds: it must not be made to wait for what it has used here, and waits for what is held.
     struct hf_slice_waiter waiter = {.never_banned = self->critical.critical_depth > 0};
-    hf_slices_lock(slices, self);
+    sigset_t saved;
+    hf_slices_lock(slices, self, &saved);
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_slices_share_of(slices, self, now);
     slices->work_conserving = is_work_conserving(lock);
     bool has_slice = hf_uscl_own_slice(slices, self, now);
     bool has_word = share && !has_slice && take_idle_word(lock, slices, share, self);
     if (!share || has_slice || has_word) {
-        hf_slices_unlock(slices, self);
+        hf_slices_unlock(slices, self, &saved);
         if (has_word)
             return 0;
         int error = share ? hf_flexguard_acquire(lock.word, &slices->spinners, &slices->releases, self, deadline)
@@ -155,7 +160,7 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
     }
     waiter.share = share;
     hf_slice_wake woken = hf_slices_join(slices, &waiter, now);
-    hf_slices_unlock(slices, self);
+    hf_slices_unlock(slices, self, &saved);
     if (woken != &waiter.turn)
         hf_slice_wake_up(woken);
     if (hf_load_acquire(&waiter.turn) & HF_TURN_CHOSEN)
@@ -203,12 +208,13 @@ bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *sel
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_uscl_own_slice(slices, self, now);
     if (!share) {
-        hf_slices_lock(slices, self);
+        sigset_t saved;
+        hf_slices_lock(slices, self, &saved);
         share = hf_slices_share_of(slices, self, now);
         if (share)
             hf_store_relaxed(&share->last_seen, now);
         hf_uscl_hold(slices, share, now); // under the guard: from there on nobody forgets the share
-        hf_slices_unlock(slices, self);
+        hf_slices_unlock(slices, self, &saved);
     }
     hf_uscl_hold(slices, share, now);
     return true;
@@ -217,9 +223,10 @@ bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *sel
 hf_slice_wake hf_uscl_end_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
                                 struct hf_thread_record *self, uint64_t now) {
     note_held(lock.word, share, self);
-    hf_slices_lock(slices, self);
+    sigset_t saved;
+    hf_slices_lock(slices, self, &saved);
     hf_slice_wake woken = hf_slices_choose(slices, now);
-    hf_slices_unlock(slices, self);
+    hf_slices_unlock(slices, self, &saved);
     return woken;
 }
 
@@ -228,11 +235,12 @@ void hf_uscl_stand_aside(struct hf_uscl_parts lock, struct hf_thread_record *sel
     if (!slices || hf_slices_are_closed_to(self) || !hf_load_relaxed(&slices->holder))
         return;
     uint64_t now = hf_ticks();
-    hf_slices_lock(slices, self);
-    struct hf_share *share = hf_uscl_count_section(slices, now);
+    sigset_t saved;
+    hf_slices_lock(slices, self, &saved);
+    struct hf_share *share = hf_uscl_count_section(slices, now); // NULL: it was the parent's, and this a child
     // A class that the user has made has other threads, which may go on.
-    hf_slice_wake woken = share->thread ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
-    hf_slices_unlock(slices, self);
+    hf_slice_wake woken = share && share->thread ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
+    hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }
 

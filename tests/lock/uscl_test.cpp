@@ -169,9 +169,10 @@ TEST(uscl, ASliceOfAThreadThatWaitsAtAnotherLockIsOver) {
         hf_uscl_lock(&other);
         std::thread owner([&] {
             hf_uscl_lock(&lock);
-            hf_slices_lock(lock.slices, hf_self());
+            sigset_t saved;
+            hf_slices_lock(lock.slices, hf_self(), &saved);
             hf_store_relaxed(&lock.slices->slice_end, hf_ticks() + (std::uint64_t{1} << 42));
-            hf_slices_unlock(lock.slices, hf_self());
+            hf_slices_unlock(lock.slices, hf_self(), &saved);
             hf_uscl_unlock(&lock);
             while (!waits)
                 std::this_thread::yield();
@@ -193,6 +194,24 @@ TEST(uscl, ASliceOfAThreadThatWaitsAtAnotherLockIsOver) {
         return true;
     });
     EXPECT_TRUE(child.succeeds());
+}
+
+// Else a thread that a handler stops there stops all others. Shown able to fail: a guard without a mask.
+std::atomic<int> signals_seen = 0;
+
+TEST(uscl, NoSignalIsHandledUnderTheGuard) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    contend(lock);
+    struct sigaction counting {};
+    counting.sa_handler = [](int) { signals_seen++; };
+    sigaction(SIGUSR1, &counting, nullptr);
+    sigset_t saved;
+    hf_slices_lock(lock.slices, hf_self(), &saved);
+    raise(SIGUSR1);
+    EXPECT_EQ(signals_seen, 0);
+    hf_slices_unlock(lock.slices, hf_self(), &saved);
+    EXPECT_EQ(signals_seen, 1);
+    signal(SIGUSR1, SIG_DFL);
 }
 
 // A handler that interrupts its own thread wherever that is in lock and unlock, and tries the same lock. Shown able to
