@@ -13,7 +13,7 @@
 //     a waiter before it lets go.
 // M3  The release of the word, or of the guard, is the unlocker's last touch: the next owner may destroy the mutex.
 // M4  What waits is resumed once (W1, W2 in waiter.hpp).
-// Model: verify/coro_mutex.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
+// Models: verify/coro_mutex.pml, verify/coro_with.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
 #pragma once
 
 #include <atomic>
