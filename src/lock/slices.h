@@ -97,8 +97,8 @@ struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, s
 // What the lock at that address had, if it still has it.
 void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct hf_thread_record *self);
 
-// The guard. With signals blocked: a thread that a handler stops under it (to collect garbage, say) would stop everybody
-// at a lock that is free. `saved`: for the unlock.
+// The guard. With signals blocked: a thread that a handler stops under it (to collect garbage, say) would stop
+// everybody at a lock that is free. `saved`: for the unlock.
 void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved);
 void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved);
 
