@@ -9,11 +9,13 @@
 //      +--------------> ? -----------------> in the queue ----------+  |
 //                       |  ^                   |  head, word free      |
 //                       |  |                   |                       |
-//       spinning does   |  | woken             | spinning does not pay |
-//       not pay         v  |                   | any more, or patience |
-//                    asleep on the word <------+ is at its end         |
-//                       |                                              |
-//                       +----------------------------------------------+
+//       spinning does   |  |                   | spinning does not pay |
+//       not pay         |  |                   | any more, or patience |
+//                       v  |                   v is at its end         |
+//                  poll, as long as the lock is hot -------------------+
+//                       |  | woken               word free             |
+//                       v  |                                           |
+//                    asleep on the word -------------------------------+
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
 // The hint is not a variable: wherever the C code asks it, or counts its patience, the model may go either way. Each
@@ -126,7 +128,7 @@ contending:
     // hf_flexguard_wait
 waiting:
     if
-    :: true -> goto announcing
+    :: true -> goto looking
     // Spinning pays: hf_queue_may_enter, which nobody else can make false, and hf_queue_enter.
     :: atomic { ASSERT(I3, queue_state[me] == HF_QUEUE_IDLE); next[me] = NULL }
     fi;
@@ -203,6 +205,24 @@ idle:
         :: !acquired
         fi
     };
+
+    // poll_while_hot: a look at a time, outside the queue. Looks that find the word taken change nothing but that
+    // they touch it, as the announcement does.
+looking:
+    if
+    :: atomic {
+           WORD == HF_WORD_FREE ->
+#ifndef MUTANT_LOOKER_STORES_HELD
+           if
+           :: slept -> slept = false; swap_free_for(HF_WORD_HELD_WITH_SLEEPERS)
+           :: !slept -> swap_free_for(HF_WORD_HELD)
+           fi
+#else
+           slept = false; swap_free_for(HF_WORD_HELD)
+#endif
+       }; goto holding
+    :: true // it is not hot
+    fi;
 
     // acquire_or_announce_sleep
 announcing:

@@ -9,16 +9,20 @@
 //      +--------------> ? -----------------> in the queue ----------+  |
 //                       |  ^                   |  head, word free      |
 //                       |  |                   |                       |
-//       spinning does   |  | woken             | spinning does not pay |
-//       not pay         v  |                   | any more, or patience |
-//                    asleep on the word <------+ is at its end         |
-//                       |                                              |
-//                       +----------------------------------------------+
+//       spinning does   |  |                   | spinning does not pay |
+//       not pay         |  |                   | any more, or patience |
+//                       v  |                   v is at its end         |
+//                  poll, as long as the lock is hot -------------------+
+//                       |  | woken               word free             |
+//                       v  |                                           |
+//                    asleep on the word -------------------------------+
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
-// A head that finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h).
+// A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
+// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock").
+// Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h).
 //
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1 in flexguard_pace.h.
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h.
 // Model: verify/flexguard.pml.
 #include <errno.h>
 
@@ -33,6 +37,7 @@ enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
     HF_FRESHNESS_POLLS = 1 << 10,
     HF_HEAD_PAUSES = 32, // between two looks of the head: one to two microseconds
+    HF_FIRST_PAUSES = 4, // before the first look for a hot lock: time for a release or two
 };
 
 // The head polls the word less and less often, up to a set number of pauses between two looks. Each look takes the line
@@ -43,12 +48,12 @@ static void pause_for(int pauses) {
         hf_pause();
 }
 
-// One look of the head at the word. True with the lock held and the caller critical.
-static bool head_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
+// One look at the word. True with the lock held and the caller critical.
+static bool look_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
                        struct hf_thread_record *self, enum hf_word_state held) {
     if (hf_load_relaxed(word) != HF_WORD_FREE || !hf_pace_takes(pace, hf_load_relaxed(releases), hf_monotonic_ns()))
         return false;
-    // Critical by its place in the queue already; by its depth before the head is given away.
+    // A head is critical by its place in the queue already; by its depth before the head is given away.
     hf_critical_enter(self);
     if (hf_word_trylock(word, held))
         return true;
@@ -65,7 +70,7 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     hf_queue_enter(tail, self);
     for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += pauses) {
         if (head) {
-            acquired = head_takes(word, releases, &pace, self, held);
+            acquired = look_takes(word, releases, &pace, self, held);
             if (acquired)
                 break;
             if (pauses < HF_HEAD_PAUSES)
@@ -80,6 +85,27 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     }
     hf_queue_leave(tail, self);
     return acquired;
+}
+
+// Polls outside the queue, where one may stand that does not run. True with the lock held and the caller critical.
+static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
+                           enum hf_word_state held) {
+    hf_release_count seen = hf_load_relaxed(releases);
+    pause_for(HF_FIRST_PAUSES);
+    if (!hf_lock_is_hot(&seen, hf_load_relaxed(releases), HF_FIRST_PAUSES))
+        return false;
+    struct hf_pace pace = hf_pace_begin(seen, hf_monotonic_ns());
+    int pauses = HF_FIRST_PAUSES;
+    for (int polls = 0; polls < HF_PATIENCE_POLLS; polls += pauses) {
+        if (pauses < HF_HEAD_PAUSES)
+            pauses *= 2;
+        pause_for(pauses);
+        if (look_takes(word, releases, &pace, self, held))
+            return true;
+        if (!hf_lock_is_hot(&seen, hf_load_relaxed(releases), (unsigned)pauses))
+            return false;
+    }
+    return false;
 }
 
 // Tries once more and says so to the next unlocker: true with the lock held and the caller critical.
@@ -103,6 +129,10 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_coun
                 break;
             }
             hf_count(self, mode_switches);
+        }
+        if (poll_while_hot(word, releases, self, held)) {
+            hf_count(self, spun);
+            break;
         }
         if (acquire_or_announce_sleep(word, self))
             break;

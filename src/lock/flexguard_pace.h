@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// When the head of the queue takes a free word, and when it leaves it to an owner that keeps coming back for it.
+// When who polls takes a free word, and when it leaves it to an owner that keeps coming back for it.
 //
 // A word that is FREE at a look is no news by itself: an owner that takes it again and again leaves it free for some
-// nanoseconds each time. If the head takes it there, the lock and what it protects move to another CPU at each release,
-// which costs more than the critical section. So the owner counts its releases beside the word, and the head compares
+// nanoseconds each time. If a waiter takes it there, the lock and what it protects move to another CPU at each release,
+// which costs more than the critical section. So the owner counts its releases beside the word, and the waiter compares
 // that count between two looks:
 //
 //                  no release since the last look: nobody comes back for it
@@ -14,9 +14,15 @@
 //       +-----+
 //       released since the last look, within the slice
 //
-// P1  Bounded. A head leaves a free word for HF_PACE_SLICE_NS at most, from its first look on, and never twice without
-//     a release in between.
+// P1  Bounded. A waiter leaves a free word for HF_PACE_SLICE_NS at most, from its first look on, and never twice
+//     without a release in between.
 // Advice only, as the queue is: it says when to try the word, never who owns it (I1, I2).
+//
+// The same count tells that the lock is hot: somebody who runs gives it back every some hundred nanoseconds. No hint
+// about other locks, or about the CPU, is as good as that, for as long as it lasts.
+//
+// P2  Who polls because the lock is hot stops at the first look that finds fewer releases than one for each
+//     HF_HOT_PAUSES since the last look.
 #ifndef HF_LOCK_FLEXGUARD_PACE_H
 #define HF_LOCK_FLEXGUARD_PACE_H
 
@@ -50,6 +56,17 @@ static inline bool hf_pace_takes(struct hf_pace *pace, hf_release_count releases
     bool returns = releases != pace->seen;
     pace->seen = releases;
     return !returns || hf_pace_slice_is_over(pace, now_ns);
+}
+
+// Some 150 ns. Where an owner stays away for longer, a waiter gains more by taking the word, or by leaving its CPU to
+// others, than the lock loses by moving. docs/flexguard.md, "A hot lock".
+enum { HF_HOT_PAUSES = 4 };
+
+// A look, so many pauses after the one that found the count `*seen`: whether the lock is hot.
+static inline bool hf_lock_is_hot(hf_release_count *seen, hf_release_count releases, unsigned pauses) {
+    hf_release_count since = (hf_release_count)(releases - *seen);
+    *seen = releases;
+    return since * (unsigned)HF_HOT_PAUSES >= pauses;
 }
 
 #endif

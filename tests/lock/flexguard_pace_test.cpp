@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// When the head takes a free word (P1), on a clock and a count that the test sets.
+// When a free word is taken (P1), and when a lock is hot (P2), on a clock and a count that the test sets.
 //
 // Shown able to fail, each by the test named: `returns` always false (LeavesItToWhoComesBack); the slice never over
-// (ASliceEnds); `seen` not renewed (TakesWhatNobodyComesBackFor); compared with < in place of != (ACountMayWrap).
+// (ASliceEnds); `seen` not renewed (TakesWhatNobodyComesBackFor); compared with < in place of != (ACountMayWrap);
+// `*seen` not renewed, or >= made > (ALockIsHotWhileReleasesCome); `since` not cut to 16 bits (AHotLocksCountMayWrap).
 #include <gtest/gtest.h>
 
 #include "holdfast/flexguard.h"
@@ -38,6 +39,21 @@ TEST(flexguard_pace, ACountMayWrap) {
     hf_pace pace = hf_pace_begin(UINT16_MAX, begin_ns);
     EXPECT_FALSE(hf_pace_takes(&pace, 0, begin_ns + 1));
     EXPECT_TRUE(hf_pace_takes(&pace, 0, begin_ns + 2));
+}
+
+TEST(flexguard_pace, ALockIsHotWhileReleasesCome) {
+    hf_release_count seen = 7;
+    EXPECT_TRUE(hf_lock_is_hot(&seen, 15, 8 * HF_HOT_PAUSES)) << "as many as it takes";
+    EXPECT_FALSE(hf_lock_is_hot(&seen, 22, 8 * HF_HOT_PAUSES)) << "P2: one less";
+    EXPECT_FALSE(hf_lock_is_hot(&seen, 22, 1)) << "P2: those of before do not count";
+    EXPECT_TRUE(hf_lock_is_hot(&seen, 23, 1));
+}
+
+TEST(flexguard_pace, AHotLocksCountMayWrap) {
+    hf_release_count seen = UINT16_MAX;
+    EXPECT_TRUE(hf_lock_is_hot(&seen, 1, 2 * HF_HOT_PAUSES));
+    seen = UINT16_MAX;
+    EXPECT_FALSE(hf_lock_is_hot(&seen, 0, 2 * HF_HOT_PAUSES));
 }
 
 // Shown able to fail: without the count in hf_flexguard_give.
