@@ -15,7 +15,8 @@ bool hf_send_message(int socket, const void *data, size_t bytes, int descriptor)
 
 // Receives one message of exactly that many bytes. False with errno when there is none, EPROTO when it has another
 // length. Either way *descriptor is what came along, close-on-exec and the caller's to close, or -1. With NULL for it
-// the kernel drops what came along: closing a stranger's file ourselves could take for ever (FUSE).
+// what came along is dropped, which closes it in this thread: of a stranger's file that could take for ever
+// (SO_LINGER, FUSE).
 bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor);
 
 #ifdef __cplusplus

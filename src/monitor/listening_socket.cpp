@@ -9,6 +9,10 @@
 
 #include "hint/registration.h"
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 // Linux 6.16
+#endif
+
 namespace holdfast {
 namespace {
 
@@ -26,6 +30,14 @@ std::string new_abstract_name() {
         name += "0123456789abcdef"[byte & 15];
     }
     return name;
+}
+
+// Who receives a stranger's descriptor, or throws away the message that brings it, may be the last to close the file,
+// and that can take as long as the stranger likes (SO_LINGER, FUSE). Connections have this from the socket that
+// listens, before they are accepted. Kernels that do not know the option take descriptors: docs/service.md.
+void refuse_descriptors(int socket) {
+    int none = 0;
+    setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &none, sizeof(none));
 }
 
 } // namespace
@@ -59,6 +71,7 @@ listening_socket::~listening_socket() {
 void listening_socket::listen_as(const std::string &name) {
     name_ = name;
     fd_ = descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    refuse_descriptors(fd_.get());
     sockaddr_un address{};
     socklen_t length = hf_socket_address(name.c_str(), &address);
     if (length == 0)

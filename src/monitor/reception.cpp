@@ -100,7 +100,7 @@ struct reception::open_door {
 
     void attend_to(visitor &each) {
         hf_request request{};
-        // A descriptor that comes along is dropped by the kernel, not closed by us.
+        // No descriptor comes along (listening_socket.cpp): to drop one could take for ever.
         bool whole = hf_receive_message(each.connection.get(), &request, sizeof(request), nullptr);
         send_answer(each.connection, at_work.answers(whole ? &request : nullptr, std::move(each.who)));
     }

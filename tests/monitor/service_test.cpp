@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The monitor as a service for everybody: limits, visitors that mean no good, descriptors that run out, and processes
 // that die by the hundred.
+//
+// Shown able to fail: a listening_socket that takes descriptors (TakesNoDescriptors).
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <random>
 #include <sys/resource.h>
@@ -9,11 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor_passing.h"
 #include "hint/hint.h"
 #include "hint/registration.h"
 #include "monitor/followed_child.hpp"
 #include "monitor/monitor_server.hpp"
 #include "monitor/service_report.hpp"
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 // Linux 6.16
+#endif
 
 namespace holdfast::test {
 namespace {
@@ -176,6 +184,25 @@ TEST_F(service, SilentVisitorsKeepNobodyElseWaiting) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900)) << "the silent ones' patience";
     sleep(2);
     users.add([this] { return become(nobody) && ask_to_register() == HF_REPLY_DONE; });
+}
+
+// To close a stranger's file may take as long as the stranger likes, and whoever lets go of it last closes it. So none
+// gets in: neither with the request, nor behind it.
+TEST_F(service, TakesNoDescriptors) {
+    int option = 0;
+    socklen_t length = sizeof(option);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    int connection = hf_connect(serving.socket_name().c_str(), 5000);
+    if (getsockopt(connection, SOL_SOCKET, SO_PASSRIGHTS, &option, &length) != 0 && errno == ENOPROTOOPT)
+        GTEST_SKIP() << "before Linux 6.16 there is no way to refuse them";
+    char byte = 0;
+    EXPECT_FALSE(hf_send_message(connection, &byte, 1, ends[0]));
+    EXPECT_EQ(errno, EPERM);
+    EXPECT_TRUE(answers_in_time());
+    EXPECT_EQ(reply_on(connection), HF_REPLY_DONE) << "without one it is served";
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TEST_F(service, SurvivesTheEndOfItsDescriptors) {
