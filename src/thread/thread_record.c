@@ -21,11 +21,15 @@ static struct {
     struct hf_thread_record *free;
     struct hf_thread_record *slab; // the newest slab, handed out from its start
     uint32_t slab_used;
-    uint64_t classes;      // numbers of classes of their own that threads have been given
-    uint32_t threads;      // that have ever had a record, in this process and those that it was forked from
-    bool notes;            // acquisitions are to be noted
-    uint32_t shared_slabs; // slabs whose counters can still be shared
-    char *shared_counters; // the shared memory for their counters
+    uint32_t slabs;         // of this process: the newest and those before it
+    uint64_t taken;         // records since these slabs were last swept
+    pid_t process;          // whose threads the records are for
+    bool taken_by_stranger; // some, by one that has our memory (vfork), or was forked behind pthread_atfork's back
+    uint64_t classes;       // numbers of classes of their own that threads have been given
+    uint32_t threads;       // that have ever had a record, in this process and those that it was forked from
+    bool notes;             // acquisitions are to be noted
+    uint32_t shared_slabs;  // slabs whose counters can still be shared
+    char *shared_counters;  // the shared memory for their counters
     pthread_key_t exit_key;
     bool exit_key_made;
 } pool = {.slab_used = HF_SLAB_RECORDS};
@@ -65,16 +69,90 @@ static void share_counters_of(struct hf_thread_record *slab) {
     pool.shared_slabs--;
 }
 
-static struct hf_thread_record *take_from_slab(void) {
-    if (pool.slab_used == HF_SLAB_RECORDS) {
-        void *slab = mmap(NULL, HF_SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (slab == MAP_FAILED)
-            return NULL;
-        share_counters_of(slab);
-        pool.slab = slab;
-        pool.slab_used = 0;
+static struct hf_thread_record **slab_before(struct hf_thread_record *slab) {
+    return (struct hf_thread_record **)((char *)slab + HF_SLAB_PREVIOUS_OFFSET);
+}
+
+static bool map_slab(void) {
+    void *slab = mmap(NULL, HF_SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (slab == MAP_FAILED)
+        return false;
+    share_counters_of(slab);
+    *slab_before(slab) = pool.slab;
+    pool.slab = slab;
+    pool.slab_used = 0;
+    pool.slabs++;
+    return true;
+}
+
+// Under the pool's lock. The record is the caller's, or that of a thread that is gone.
+static void put_back(struct hf_thread_record *record) {
+    struct hf_thread_private *own = hf_private(record);
+    own->slice_begun = NULL;
+    if (own->holds_owner)
+        hf_store_release(own->holds_owner, 0); // N4: pairs with the acquire of who takes the row next
+    own->holds_owner = NULL;
+    hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
+    hf_store_relaxed(&record->in_slices, 0);
+    hf_store_relaxed(&record->critical.critical_depth, 0);
+    hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
+    hf_store_relaxed(&record->share_class, 0);
+    record->observed = NULL;
+    own->free_next = pool.free;
+    pool.free = record;
+}
+
+// Is this record, which was handed out, that of a thread which locked after the last of its destructors, and is gone?
+// One whose number another of our threads has by now waits for the next time. With a slice that was begun it stays what
+// it is: the slice would have to be ended first.
+static bool is_left_behind(struct hf_thread_record *record) {
+    bool is_gone = syscall(SYS_tgkill, pool.process, record->tid, 0) != 0 && errno == ESRCH;
+    return is_gone && !hf_private(record)->slice_begun;
+}
+
+// Slabs may be swept from this many on.
+enum { HF_SLABS_UNSWEPT = 4 };
+
+// Requires that all records of the slabs are handed out. Takes back those that were left behind, unless that has been
+// tried lately: for each record that is taken the system is asked after two threads at most. So there are no more slabs
+// than HF_SLABS_UNSWEPT, or than hold about twice as many records as threads are alive.
+static void sweep_if_due(void) {
+    if (pool.slabs < HF_SLABS_UNSWEPT || pool.taken < (uint64_t)pool.slabs * HF_SLAB_RECORDS / 2 ||
+        pool.taken_by_stranger)
+        return;
+    pool.taken = 0;
+    for (struct hf_thread_record *slab = pool.slab; slab; slab = *slab_before(slab)) {
+        for (int i = 0; i < HF_SLAB_RECORDS; i++) {
+            if (is_left_behind(&slab[i]))
+                put_back(&slab[i]);
+        }
     }
-    return &pool.slab[pool.slab_used++];
+}
+
+static struct hf_thread_record *take_free(void) {
+    struct hf_thread_record *record = pool.free;
+    if (record)
+        pool.free = hf_private(record)->free_next;
+    return record;
+}
+
+static struct hf_thread_record *take_from_slab(void) {
+    if (pool.slab_used < HF_SLAB_RECORDS)
+        return &pool.slab[pool.slab_used++];
+    sweep_if_due();
+    struct hf_thread_record *swept = take_free();
+    if (swept)
+        return swept;
+    return map_slab() ? &pool.slab[pool.slab_used++] : NULL;
+}
+
+// Threads of other processes that share the memory have other numbers, and look gone to us. Worse, a thread whose first
+// lock is in a vfork's child goes on with a record that has the child's number. From then on nothing is swept.
+static void note_whose_it_is(void) {
+    pid_t process = getpid();
+    if (pool.process == 0)
+        pool.process = process;
+    pool.taken_by_stranger = pool.taken_by_stranger || process != pool.process;
 }
 
 static struct hf_thread_record *share_overflow(void) {
@@ -83,13 +161,13 @@ static struct hf_thread_record *share_overflow(void) {
 }
 
 static struct hf_thread_record *take(void) {
-    struct hf_thread_record *record = pool.free;
-    if (record)
-        pool.free = hf_private(record)->free_next;
-    else
+    note_whose_it_is();
+    struct hf_thread_record *record = take_free();
+    if (!record)
         record = take_from_slab();
     if (!record)
         return share_overflow();
+    pool.taken++;
     record->tid = hf_tid_asked();
     hf_store_relaxed(&record->share_class, ++pool.classes << 1);
     struct hf_thread_counters *counters = hf_counters(record);
@@ -106,29 +184,21 @@ static void release(void *record_pointer) {
     void (*at_exit)(struct hf_thread_record *) = hf_load_acquire(&exit_function);
     if (hf_private(record)->slice_begun && at_exit)
         at_exit(record);
-    hf_private(record)->slice_begun = NULL;
-    hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
-    hf_store_relaxed(&record->in_slices, 0);
     sigset_t saved;
     hf_masked_lock(&pool.word, &saved); // no signal handler notes anything from here on
-    if (hf_private(record)->holds_owner)
-        hf_store_release(hf_private(record)->holds_owner, 0); // N4: pairs with the acquire of who takes the row next
-    hf_private(record)->holds_owner = NULL;
     hf_self_record = NULL;
-    hf_store_relaxed(&record->critical.critical_depth, 0);
-    hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
-    hf_store_relaxed(&record->share_class, 0);
-    record->observed = NULL;
-    hf_private(record)->free_next = pool.free;
-    pool.free = record;
+    put_back(record);
     hf_masked_unlock(&pool.word, &saved);
 }
 
-// Gives a thread that has a record another one, from a new slab.
+// Gives a thread that has a record another one, from a new slab. Those that there were are forgotten.
 static void move_to_new_slab(void) {
     struct hf_thread_record *before = hf_self_record;
     pool.free = NULL;
+    pool.slab = NULL;
     pool.slab_used = HF_SLAB_RECORDS;
+    pool.slabs = 0;
+    pool.taken = 0;
     if (!before)
         return;
     struct hf_thread_record *self = take();
@@ -150,6 +220,8 @@ static void start_over_in_child(void) {
     pool.word = HF_WORD_FREE;
     pool.shared_slabs = 0;
     pool.notes = false;
+    pool.process = getpid();
+    pool.taken_by_stranger = false;
     move_to_new_slab();
 }
 

@@ -3,6 +3,9 @@
 //
 // A record is immortal: its memory is never unmapped and is reused only for another thread's record. So a store by
 // somebody who remembers the record from a queue that its thread has left long ago is harmless (I3, flexguard_queue.h).
+// It is given back by a destructor when its thread exits. A thread that locks after its last destructor (glibc frees
+// memory then, and some allocators lock) gets a record that it leaves behind: before slabs become too many, those of
+// threads that are gone are taken back (thread_record.c).
 //
 // Intent before effect. A thread raises critical_depth before the atomic operation that may give it a lock and lowers
 // it after the one that gives the lock back. The monitor runs on the same CPU as the thread that it interrupts, so
@@ -66,13 +69,14 @@ struct hf_thread_private {
 
 // Records come in slabs: the records, then as many counters, private parts and lists of reads at fixed distances, all
 // of one size, so that finding one from the other needs no pointer and the counters alone can be shared with the
-// process that reports them.
+// process that reports them. Last, where the slab before begins.
 enum { HF_SLAB_RECORDS = 1024 };
 #define HF_SLAB_COUNTERS_OFFSET (HF_SLAB_RECORDS * sizeof(struct hf_thread_record))
 #define HF_SLAB_COUNTERS_BYTES (HF_SLAB_RECORDS * sizeof(struct hf_thread_counters))
 #define HF_SLAB_PRIVATE_OFFSET (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
 #define HF_SLAB_READS_OFFSET (HF_SLAB_PRIVATE_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_thread_private))
-#define HF_SLAB_BYTES (HF_SLAB_READS_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_reads_held))
+#define HF_SLAB_PREVIOUS_OFFSET (HF_SLAB_READS_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_reads_held))
+#define HF_SLAB_BYTES (HF_SLAB_PREVIOUS_OFFSET + sizeof(struct hf_thread_record *))
 
 // Slabs whose counters can be shared: 32,768 threads alive at once.
 enum { HF_SHARED_SLABS = 32 };

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// Shown able to fail, of left_behind_records: a pool that never sweeps (AreHandedOutAgain); each condition left out of
+// is_left_behind; slabs not forgotten in a child; strangers not noted.
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <gtest/gtest.h>
@@ -77,6 +81,126 @@ TEST(thread_record, IsReusedCleanAfterItsThreadHasExited) {
         }).join();
     }
     EXPECT_LT(records.size(), 5000u) << "records of exited threads are handed out again";
+}
+
+pthread_key_t late_key;
+
+struct late_lock {
+    int rounds = 0;
+    hf_thread_record *record = nullptr;
+};
+
+void lock_in_the_last_round(void *pointer) {
+    auto *late = static_cast<late_lock *>(pointer);
+    if (++late->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(late_key, late);
+    else
+        late->record = hf_self();
+}
+
+// The record of a thread that has locked after it had given its record back, and is gone.
+hf_thread_record *left_behind() {
+    late_lock late;
+    std::thread([&late] {
+#ifdef __SANITIZE_THREAD__ // it does not want to hear of a thread that late
+        late.record = hf_self();
+        hf_self_record = nullptr;
+#else
+        pthread_setspecific(late_key, &late);
+#endif
+    }).join();
+    return late.record;
+}
+
+class left_behind_records : public testing::Test {
+protected:
+    static constexpr int many = 10 * HF_SLAB_RECORDS;
+
+    static void SetUpTestSuite() {
+        hf_self(); // the key by which records are given back comes first
+        ASSERT_EQ(pthread_key_create(&late_key, lock_in_the_last_round), 0);
+    }
+    static void TearDownTestSuite() { pthread_key_delete(late_key); }
+
+    static std::set<hf_thread_record *> of_many() {
+        std::set<hf_thread_record *> records;
+        for (int i = 0; i < many; i++)
+            records.insert(left_behind());
+        return records;
+    }
+};
+
+TEST_F(left_behind_records, AreHandedOutAgain) {
+    std::set<hf_thread_record *> records = of_many();
+    EXPECT_LT(records.size(), 8u * HF_SLAB_RECORDS);
+    for (hf_thread_record *each : records)
+        EXPECT_NE(each->tid, 0u);
+}
+
+TEST_F(left_behind_records, AreNoLivingThreads) {
+    constexpr std::size_t living = 100;
+    std::set<hf_thread_record *> kept{hf_self()};
+    pthread_barrier_t begun, over;
+    pthread_barrier_init(&begun, nullptr, living + 1);
+    pthread_barrier_init(&over, nullptr, living + 1);
+    std::vector<hf_thread_record *> records(living);
+    std::vector<std::thread> threads;
+    for (hf_thread_record *&record : records)
+        threads.emplace_back([&] {
+            record = hf_self();
+            hf_critical_enter(record);
+            pthread_barrier_wait(&begun);
+            pthread_barrier_wait(&over);
+            EXPECT_EQ(record->critical.critical_depth, 1u);
+            hf_critical_leave(record);
+        });
+    pthread_barrier_wait(&begun);
+    kept.insert(records.begin(), records.end());
+    for (hf_thread_record *each : of_many())
+        EXPECT_FALSE(kept.contains(each));
+    pthread_barrier_wait(&over);
+    for (std::thread &each : threads)
+        each.join();
+}
+
+TEST_F(left_behind_records, AreTheirsIfTheyHaveBegunASlice) {
+    hf_thread_record *slicer = left_behind();
+    int slices;
+    hf_private(slicer)->slice_begun = reinterpret_cast<hf_slices *>(&slices);
+    EXPECT_FALSE(of_many().contains(slicer));
+    hf_private(slicer)->slice_begun = nullptr;
+    EXPECT_TRUE(of_many().contains(slicer));
+}
+
+// The records that it has from its parent are of threads that it does not have.
+TEST_F(left_behind_records, OfAParentAreNotTheChilds) {
+    std::set<hf_thread_record *> parents;
+    for (int i = 0; i < 100; i++)
+        parents.insert(left_behind());
+    EXPECT_TRUE(in_child([&] {
+        return std::ranges::none_of(of_many(), [&](hf_thread_record *each) { return parents.contains(each); });
+    }));
+}
+
+// vfork's child has the memory and another number.
+TEST_F(left_behind_records, AreLeftAloneOnceAnotherProcessHasTakenOne) {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "vfork is fork under ThreadSanitizer";
+#endif
+    EXPECT_TRUE(in_child([] {
+        hf_thread_record *living = nullptr;
+        std::thread([&living] {
+            pid_t child = vfork();
+            if (child == 0) {
+                living = hf_self(); // this thread's from now on, with the number of one that is gone
+                _exit(0);
+            }
+            waitpid(child, nullptr, 0);
+            EXPECT_EQ(hf_self(), living);
+            EXPECT_FALSE(of_many().contains(living));
+        }).join();
+        return !testing::Test::HasFailure();
+    }));
 }
 
 TEST(thread_record, DepthSaturatesAtZero) {
