@@ -79,8 +79,13 @@ struct cpumask {
     unsigned long bits[1]; // as many as the kernel is built for
 };
 
+struct signal_struct {
+    unsigned int flags;
+};
+
 struct task_struct {
     unsigned int flags;
+    struct signal_struct *signal; // its thread group's
     int pid;
     __u64 start_boottime;
     struct task_struct *group_leader;

@@ -102,6 +102,16 @@ static struct hf_followed_process *process_of(struct task_struct *task) {
     return bpf_task_storage_get(&followed, leader, 0, 0);
 }
 
+// A process that is ending, or writes its core, as SIGNAL_GROUP_EXIT and, before Linux 5.17, SIGNAL_GROUP_COREDUMP say:
+// no thread of it comes back to its program. What it holds is never given back, however long the core takes, so nobody
+// should wait for it. Such threads are not exiting yet (M2 does not need them to be): a mark that one has is taken away
+// at its next switch, as that of any thread which is not critical.
+enum { ENDING_FLAGS = 0x4 | 0x8 };
+
+static bool is_ending(struct task_struct *task) {
+    return task->signal->flags & ENDING_FLAGS;
+}
+
 static bool record_is_critical(const char *record_pointer_at, struct hf_critical_words *words) {
     const void *record;
     if (bpf_probe_read_user(&record, sizeof(record), record_pointer_at) || !record)
@@ -227,7 +237,7 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
         return 0;
     struct hf_followed_process *process = process_of(prev);
     struct hf_critical_words words = {};
-    if (process && is_critical(prev, process, &words)) {
+    if (process && !is_ending(prev) && is_critical(prev, process, &words)) {
         // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
         bool could_go_on = preempt || prev_state == 0;
         struct mark *mark = count_out(prev, process, could_go_on);
