@@ -106,10 +106,17 @@ struct monitor_server::serving {
         if (request->kind < HF_REQUEST_REGISTER || request->kind > HF_REQUEST_ABSENCES)
             return HF_REPLY_MALFORMED;
         auto kind = static_cast<hf_request_kind>(request->kind);
-        std::size_t has = kind == HF_REQUEST_REGISTER         ? registered_of(who.uid)
-                          : kind == HF_REQUEST_OWN_STATISTICS ? statistics.kept_for(who.uid)
-                                                              : 0;
-        return admits(who, kind, has);
+        return admits(who, kind, what_counts_for(kind, who.uid));
+    }
+
+    // Towards the user's limit. Processes that have ended do not: else who has come to the limit once stays there.
+    std::size_t what_counts_for(hf_request_kind kind, uid_t user) {
+        if (kind == HF_REQUEST_REGISTER)
+            return registered_of(user);
+        if (kind != HF_REQUEST_OWN_STATISTICS)
+            return 0;
+        statistics.close_ended();
+        return statistics.kept_for(user);
     }
 
     // Processes that have ended are struck off now.

@@ -27,6 +27,7 @@ public:
 
     // Adds up those of processes that have ended, and lets go of them.
     void close_ended();
+    // Those of processes that have ended are among them until they are closed.
     std::size_t kept_for(uid_t user) const;
     // Over all processes, those that have ended included.
     thread_sums sum() const;

@@ -4,7 +4,8 @@
 // Shown able to fail: may_read true for all (OthersAreRefused, ProcessesWithMoreRights…), or not asked in open_for (the
 // same); may_read without is_still_itself (ProcessesWithMoreRights…); without fchmod (CanOnlyBeRead); without either
 // fold in make_for (KeepsOneProgramsMemory…); without leaves_enough (LeavesDescriptors…); without F_SEAL_SHRINK
-// (ItsProcessCannotShrinkIt); counters mapped from another offset (IsReadWhileItsProcessRuns…).
+// (ItsProcessCannotShrinkIt); judged without close_ended (AUserGetsOnlySoMany); counters mapped from another offset
+// (IsReadWhileItsProcessRuns…).
 #include <algorithm>
 #include <fcntl.h>
 #include <functional>
@@ -236,6 +237,8 @@ TEST_F(statistics, AUserGetsOnlySoMany) {
         for (int i = 0; i < 8; i++)
             many.push_back(std::make_unique<child>([&] { return asked_for(HF_REQUEST_OWN_STATISTICS, 0, 1) >= 0; }));
         child refused([&] { return asked_for(HF_REQUEST_OWN_STATISTICS, 0, 1) < 0; });
+        many.clear();
+        child later([&] { return asked_for(HF_REQUEST_OWN_STATISTICS, 0, 1) >= 0; });
         return !testing::Test::HasFailure();
     }));
 }
