@@ -57,7 +57,8 @@ struct monitor_server::serving {
         if (kernel_monitor)
             programs.emplace(*kernel_monitor, by);
         reception::clerk clerk = {
-            .answers = [this](const hf_request *request, peer &&who) { return answer_to(request, std::move(who)); },
+            .answers = [this](const hf_request *request, peer &&who,
+                              int connection) { return answer_to(request, std::move(who), connection); },
             .makes_room = [this] { strike_off_ended(); },
         };
         open = std::make_unique<reception>(socket.fd(), std::move(clerk));
@@ -69,14 +70,14 @@ struct monitor_server::serving {
         statistics.close_ended();
     }
 
-    answer answer_to(const hf_request *request, peer &&who) {
+    answer answer_to(const hf_request *request, peer &&who, int connection) {
         std::lock_guard guard(books);
         hf_reply_status verdict = judge(request, who);
         if (verdict != HF_REPLY_DONE)
             return refuse(verdict);
         std::uint32_t group = HF_GROUP_OF_ALL;
         switch (static_cast<hf_request_kind>(request->kind)) {
-        case HF_REQUEST_REGISTER: verdict = follow(*request, std::move(who), group); break;
+        case HF_REQUEST_REGISTER: verdict = follow(*request, std::move(who), connection, group); break;
         case HF_REQUEST_STATUS: return message_of(status());
         case HF_REQUEST_OWN_STATISTICS: return give_memory(*request, std::move(who));
         case HF_REQUEST_PROCESSES: return message_of(processes_for(who, *request));
@@ -126,7 +127,7 @@ struct monitor_server::serving {
         return static_cast<std::size_t>(std::ranges::count_if(registered, of_user));
     }
 
-    hf_reply_status follow(const hf_request &request, peer &&who, std::uint32_t &group) {
+    hf_reply_status follow(const hf_request &request, peer &&who, int connection, std::uint32_t &group) {
         if (!kernel_monitor)
             return HF_REPLY_NO_MONITOR;
         if (who.pid == 0)
@@ -140,8 +141,10 @@ struct monitor_server::serving {
         if (kernel_monitor->follow(who.process.get(), request.tls_offset, group, who.uid) != 0)
             return HF_REPLY_FAILED;
         // After it: whoever has connected may have become another program since, and of a program with other rights we
-        // must not follow what this one says. (An exec from here on makes the kernel forget it.)
-        if (!who.is_still_itself()) {
+        // must not follow what this one says. Nor of one that gave up asking, and has called exec: this one's records
+        // are not where the other's were. (An exec from here on makes the kernel forget it, and one since it was
+        // followed for another of its libraries would have: then it is still the program that asks.)
+        if (!who.is_still_itself() || (!known && has_hung_up(connection))) {
             kernel_monitor->forget(who.process.get());
             return HF_REPLY_FAILED;
         }

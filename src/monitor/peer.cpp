@@ -58,6 +58,11 @@ peer peer_of(int connection) {
     return found;
 }
 
+bool has_hung_up(int connection) {
+    pollfd other_end = {.fd = connection, .events = POLLRDHUP, .revents = 0};
+    return poll(&other_end, 1, 0) > 0;
+}
+
 peer peer_with_pid(pid_t pid) {
     peer found;
     found.pid = pid;

@@ -21,6 +21,9 @@ struct peer {
 
 peer peer_of(int connection);
 
+// Has everybody at the other end closed it? A process that has called exec since it connected has.
+bool has_hung_up(int connection);
+
 // The process with that number. Its user is the one that may look into it: root, if it has more rights than its user
 // has. Without a descriptor when there is none.
 peer peer_with_pid(pid_t pid);

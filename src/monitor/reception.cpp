@@ -102,7 +102,8 @@ struct reception::open_door {
         hf_request request{};
         // No descriptor comes along (listening_socket.cpp): to drop one could take for ever.
         bool whole = hf_receive_message(each.connection.get(), &request, sizeof(request), nullptr);
-        send_answer(each.connection, at_work.answers(whole ? &request : nullptr, std::move(each.who)));
+        send_answer(each.connection,
+                    at_work.answers(whole ? &request : nullptr, std::move(each.who), each.connection.get()));
     }
 
     // Says whether there may be more to let in.

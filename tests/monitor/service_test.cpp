@@ -2,7 +2,8 @@
 // The monitor as a service for everybody: limits, visitors that mean no good, descriptors that run out, and processes
 // that die by the hundred.
 //
-// Shown able to fail: a listening_socket that takes descriptors (TakesNoDescriptors).
+// Shown able to fail: a listening_socket that takes descriptors (TakesNoDescriptors); a server that does not look
+// whether the asker has hung up (DoesNotFollowAProcessThatHasGivenUpAsking).
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -133,6 +134,35 @@ TEST_F(service, DoesNotFollowAProcessThatHasGainedRights) {
         return reply_on(connection) == HF_REPLY_FAILED;
     });
     EXPECT_EQ(watcher->followed_processes(), 0u);
+}
+
+// It may have called exec before it was its turn: its records are elsewhere then.
+TEST_F(service, DoesNotFollowAProcessThatHasGivenUpAsking) {
+    int gone[2];
+    ASSERT_EQ(pipe(gone), 0);
+    auto when_it_has_gone = [&](const peer &, hf_request_kind, std::size_t) {
+        char byte;
+        return read(gone[0], &byte, 1) == 1 ? HF_REPLY_DONE : HF_REPLY_FAILED;
+    };
+    monitor_server slow(watcher.get(), listening_socket(), when_it_has_gone);
+    crowd askers;
+    askers.add([&] {
+        hf_request request{};
+        request.version = HF_REGISTRATION_VERSION;
+        request.kind = HF_REQUEST_REGISTER;
+        request.tls_offset = hf_thread_record_tls_offset();
+        int connection = hf_connect(slow.socket_name().c_str(), 5000);
+        bool asked = hf_send_message(connection, &request, sizeof(request), -1);
+        close(connection);
+        return asked && write(gone[1], "", 1) == 1;
+    });
+    for (int i = 0; i < 20'000 && slow.status().refusals_total == 0; i++)
+        usleep(1000);
+    EXPECT_EQ(slow.status().refusals_total, 1u);
+    EXPECT_EQ(slow.status().registrations_total, 0u);
+    EXPECT_EQ(watcher->followed_processes(), 0u);
+    close(gone[0]);
+    close(gone[1]);
 }
 
 TEST_F(service, ForkedChildrenAreFollowedToo) {
