@@ -88,13 +88,6 @@ std::string two_decimals(double value) {
     return fmt::format("{:.2f}", value);
 }
 
-unsigned rounds_in(const std::vector<result_record> &records) {
-    unsigned rounds = 0;
-    for (const auto &one : records)
-        rounds = std::max(rounds, one.round);
-    return rounds;
-}
-
 bool some_have(const summaries &all, std::optional<double> cell_summary::*field) {
     for (const auto &row : all) {
         for (const auto &one : row) {
@@ -120,6 +113,13 @@ bool some_rounds_missing(const summaries &all) {
 }
 
 } // namespace
+
+unsigned rounds_in(const std::vector<result_record> &records) {
+    unsigned rounds = 0;
+    for (const auto &one : records)
+        rounds = std::max(rounds, one.round);
+    return rounds;
+}
 
 cell_summary summarize(const std::vector<result_record> &records, const std::string &lock, unsigned threads) {
     cell_summary summary;

@@ -10,6 +10,9 @@
 
 namespace holdfast::cli {
 
+// The number of the last round.
+unsigned rounds_in(const std::vector<result_record> &records);
+
 struct cell_summary {
     unsigned rounds = 0;
     unsigned rounds_ok = 0;

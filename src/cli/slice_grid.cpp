@@ -60,13 +60,6 @@ std::string text_of(const cell_summary &cell, summary_field field, std::string (
     return format(*(cell.*field)) + (cell.rounds_ok < cell.rounds ? "*" : "");
 }
 
-unsigned rounds_in(const std::vector<result_record> &records) {
-    unsigned rounds = 0;
-    for (const auto &one : records)
-        rounds = std::max(rounds, one.round);
-    return rounds;
-}
-
 // How dark a value is, among those of the same row or of the panel: 0 to 1, the better the darker.
 using shading = std::function<double(double value, const std::vector<double> &beside)>;
 

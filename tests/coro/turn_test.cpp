@@ -32,15 +32,15 @@ task<> set(bool &flag) {
     co_return;
 }
 
-// With one worker, `set` runs only when the caller is suspended.
-task<bool> locks_until_another_runs(pool &workers) {
-    mutex free;
+// With one worker, `set` runs only when the caller is suspended. `enter` and `leave` are what to await.
+template <class Enter, class Leave>
+task<bool> goes_through_until_another_runs(pool &workers, Enter enter, Leave leave) {
     patience left;
     bool other_ran = false;
     spawn(workers, set(other_ran));
     while (!other_ran && !left.at_end()) {
-        co_await free.lock();
-        co_await free.unlock();
+        co_await enter();
+        co_await leave();
     }
     co_return other_ran;
 }
@@ -57,7 +57,10 @@ task<bool> works_under_lock_until_another_runs(pool &workers) {
 
 TEST(CoroTurn, EndsForOneWhoIsReady) {
     pool workers(1);
-    EXPECT_TRUE(sync_wait(workers, locks_until_another_runs(workers)));
+    mutex free;
+    auto enter = [&] { return free.lock(); };
+    auto leave = [&] { return free.unlock(); };
+    EXPECT_TRUE(sync_wait(workers, goes_through_until_another_runs(workers, enter, leave)));
 }
 
 TEST(CoroTurn, EndsForOneWhoIsReadyUnderWith) {
@@ -65,38 +68,20 @@ TEST(CoroTurn, EndsForOneWhoIsReadyUnderWith) {
     EXPECT_TRUE(sync_wait(workers, works_under_lock_until_another_runs(workers)));
 }
 
-task<bool> reads_until_another_runs(pool &workers) {
-    shared_mutex free;
-    patience left;
-    bool other_ran = false;
-    spawn(workers, set(other_ran));
-    while (!other_ran && !left.at_end()) {
-        co_await free.lock_shared();
-        co_await free.unlock_shared();
-    }
-    co_return other_ran;
-}
-
-task<bool> takes_permits_until_another_runs(pool &workers) {
-    counting_semaphore free(1);
-    patience left;
-    bool other_ran = false;
-    spawn(workers, set(other_ran));
-    while (!other_ran && !left.at_end()) {
-        co_await free.acquire();
-        co_await free.release();
-    }
-    co_return other_ran;
-}
-
 TEST(CoroTurn, EndsForOneWhoIsReadyBehindAReader) {
     pool workers(1);
-    EXPECT_TRUE(sync_wait(workers, reads_until_another_runs(workers)));
+    shared_mutex free;
+    auto enter = [&] { return free.lock_shared(); };
+    auto leave = [&] { return free.unlock_shared(); };
+    EXPECT_TRUE(sync_wait(workers, goes_through_until_another_runs(workers, enter, leave)));
 }
 
 TEST(CoroTurn, EndsForOneWhoIsReadyBehindASemaphore) {
     pool workers(1);
-    EXPECT_TRUE(sync_wait(workers, takes_permits_until_another_runs(workers)));
+    counting_semaphore free(1);
+    auto enter = [&] { return free.acquire(); };
+    auto leave = [&] { return free.release(); };
+    EXPECT_TRUE(sync_wait(workers, goes_through_until_another_runs(workers, enter, leave)));
 }
 
 struct stage {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/cell_summary.hpp"
 #include "cli/report/file_content.hpp"
 #include "cli/statistics.hpp"
 
@@ -38,9 +39,9 @@ workload_measurement::workload_measurement(const results &file) : about_(file.ab
             refuse("records of more than one workload");
         note_once(locks_, one.lock);
         note_once(threads_, one.threads);
-        rounds_ = std::max(rounds_, one.round);
         by_place_[{one.lock, one.threads, one.round}] = &one;
     }
+    rounds_ = rounds_in(records_);
     std::sort(threads_.begin(), threads_.end());
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/report/slice_figures.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "cli/background_load.hpp"
+#include "cli/cell_summary.hpp"
 #include "cli/quantity.hpp"
 #include "cli/report/workload_figures.hpp"
 
@@ -13,8 +15,9 @@ namespace {
 heat_map map_of(const slice_measurement &of, const slice_grid &grid, const std::string &title) {
     heat_map map = grid.picture(of.records());
     map.title = title;
-    map.subtitles = subtitles_of(
-        of.about(), fmt::format("medians of {}, of waits the maximum", format_number_of(of.rounds(), "round")));
+    map.subtitles =
+        subtitles_of(of.about(), fmt::format("medians of {}, of waits the maximum",
+                                             format_number_of(std::max(rounds_in(of.records()), 1u), "round")));
     map.row_title = "section";
     return map;
 }

@@ -28,13 +28,6 @@ slice_measurement::slice_measurement(const results &file) : about_(file.about), 
     std::sort(grid_.threads.begin(), grid_.threads.end());
 }
 
-unsigned slice_measurement::rounds() const {
-    unsigned rounds = 1;
-    for (const auto &one : records_)
-        rounds = std::max(rounds, one.round);
-    return rounds;
-}
-
 std::size_t slice_measurement::not_ok() const {
     return not_ok_among(records_);
 }

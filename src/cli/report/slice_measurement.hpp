@@ -24,7 +24,6 @@ public:
     const std::vector<result_record> &records() const { return records_; }
     // In the order in which they were measured; numbers of threads in which they grow.
     const slice_grid &grid() const { return grid_; }
-    unsigned rounds() const;
     std::size_t not_ok() const;
 
 private:
