@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <system_error>
+#include <thread>
 
 #include "holdfast/coro/pool.hpp"
 #include "holdfast/coro/shared_mutex.hpp"
@@ -93,6 +94,7 @@ TEST(CoroTimerQueue, NothingFiresOnceItIsClosed) {
     timers.add(first);
     timers.close();
     timers.add(second);
+    std::this_thread::sleep_for(50ms); // time in which it would
     timers.cancel(first);
     timers.cancel(second);
     EXPECT_EQ(first.place, timer::nowhere);
