@@ -14,6 +14,9 @@
 // One thread may stop wherever it waits, chosen or not, until all others have ended: its signal handler waits for them.
 // Then the others see that it is late (U2) or keeps no time (U6). Besides, that may seem so once of a thread that runs.
 //
+// Sections of its own slice a thread may leave untimed: they do not see that it is over, and do not choose. Never the
+// first one, which is all that a slice of no length has (U7).
+//
 // Checked: I1; no deadlock, that is U1, U2 and U6, as nobody but a keeper wakes by itself; U1 by its assertion,
 // too; U3.
 #ifndef THREADS
@@ -148,13 +151,21 @@ inline may_be_over() {
 }
 
 proctype Thread(byte me) {
-    bool last_round;
+    bool untimed;
 
 outside:
+    untimed = false;
     if
     :: goto finished
     // In its own slice: straight to the word, which another may have (a trylock).
     :: atomic { state == RUNNING && owner == me && !inside -> inside = true }; goto holding
+    // Without a look at the clock: the slice may be over.
+    :: atomic {
+           owner == me && !inside && (state == RUNNING || state == OVER) ->
+           inside = true;
+           untimed = true
+       };
+       goto holding
     // trylock takes it in anybody's slice.
     :: atomic { !inside -> inside = true }; goto holding
     // leave_other_slice: it waits at another lock, and comes back. Who comes here then finds the slice over, too: so
@@ -294,6 +305,9 @@ chosen_at_last:
 #endif
             :: state = OVER; ended_slice = true
             fi
+#ifdef MUTANT_FIRST_SECTION_IS_UNTIMED
+            ; untimed = true
+#endif
         :: else
         fi;
         ASSERT(U1, TIME_IS_KEPT)
@@ -303,11 +317,12 @@ chosen_at_last:
 holding:
     // hf_uscl_unlock: end_section looks at waiters and time without the guard, then chooses under it.
     if
-    :: state == RUNNING // not over yet
+    :: untimed
+    :: !untimed && state == RUNNING // not over yet
     :: state == NOBODYS || state == PENDING // not a slice that it could end
     :: state == OVER && !ended_slice // who has just come to wait is not seen yet
     :: atomic {
-           state == RUNNING || state == OVER -> state = OVER;
+           !untimed && (state == RUNNING || state == OVER) -> state = OVER;
 #ifndef MUTANT_UNLOCK_DOES_NOT_CHOOSE
            choose_next();
 #endif

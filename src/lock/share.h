@@ -30,12 +30,13 @@ struct hf_share {
     struct hf_share *next;           // of the same lock, or spare
     uint64_t slice_began;            // ticks: its last slice
     uint64_t used_before_slice;
-    uint64_t held;     // ticks held that have not been noted yet (observe/observation.h); the lock's holder's
-    uint64_t weighed;  // ticks: when the weight was looked up
-    uint32_t weight;   // 1024 for nice 0
-    uint32_t per_tick; // virtual time for each tick, in 1/65536
-    uint32_t waiting;  // threads of the class in the queue
-    bool away;         // waits for a condition: does not want the lock until it comes back
+    uint64_t held;         // ticks held that have not been noted yet (observe/observation.h); the lock's holder's
+    uint64_t weighed;      // ticks: when the weight was looked up
+    uint32_t weight;       // 1024 for nice 0
+    uint32_t per_tick;     // virtual time for each tick, in 1/65536
+    uint32_t waiting;      // threads of the class in the queue
+    uint32_t quick_needed; // lock/section_timing.h; at least HF_QUICK_NEEDED_MIN are; under the lock's word
+    bool away;             // waits for a condition: does not want the lock until it comes back
 } HF_CACHE_ALIGNED;
 
 enum {
@@ -52,7 +53,7 @@ static inline void hf_share_init(struct hf_share *share, uint64_t own_class, str
     share->thread = thread;
     hf_store_relaxed(&share->held, 0);
     share->slice_began = share->used_before_slice = share->weighed = 0;
-    share->weight = share->waiting = 0;
+    share->weight = share->waiting = share->quick_needed = 0;
     share->away = false;
 }
 

@@ -83,6 +83,12 @@ static hf_slice_wake keep_time(struct hf_slices *slices, uint64_t at) {
     return &keeper->turn;
 }
 
+// Does the lock's holder, or who has the slice, count what it does there?
+static bool is_in_use(const struct hf_slices *slices, const struct hf_share *share) {
+    return share == slices->owner || share == hf_load_relaxed(&slices->holder) ||
+           share == hf_load_relaxed(&slices->untimed_holder);
+}
+
 // Forgets the shares of classes that do not take part any more, and sums the others up.
 static void sum_up(struct hf_slices *slices, uint64_t now, struct hf_share_totals *totals) {
     uint64_t inactive_after = ticks_of_ns(HF_INACTIVE_NS);
@@ -91,7 +97,7 @@ static void sum_up(struct hf_slices *slices, uint64_t now, struct hf_share_total
         if (hf_share_is_active(share, now, inactive_after)) {
             hf_share_add(totals, share);
             link = &share->next;
-        } else if (share == slices->owner || share == hf_load_relaxed(&slices->holder)) {
+        } else if (is_in_use(slices, share)) {
             link = &share->next;
         } else {
             *link = share->next;
@@ -142,6 +148,8 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
         return NULL;
     if (!pending && is_running(slices, now))
         return keep_time(slices, slices->slice_end);
+    if (!pending && slices->owner)
+        hf_store_relaxed(&slices->taken_at, now); // before the release in set_state
     struct hf_slice_waiter *next = next_of(slices, now, &slices->due_at);
     if (!next) {
         set_state(slices, NULL, 0);

@@ -33,6 +33,7 @@
 //     been given to another class meanwhile, counts its section wrongly, and does nothing worse.
 // U5  A ban ends, since each of its ends is a time (lock/share.h).
 // U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
+// U7  What is not timed is bounded: section_timing.h.
 // Modelled in verify/uscl.pml.
 #ifndef HF_LOCK_SLICES_H
 #define HF_LOCK_SLICES_H
@@ -41,6 +42,7 @@
 
 #include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
+#include "lock/section_timing.h"
 #include "lock/share.h"
 
 #ifdef __cplusplus
@@ -67,14 +69,21 @@ struct hf_slices {
     uint32_t waiters;
     uint32_t guard; // a lock word (park/word_lock.h)
 
-    // The holder's, under the lock's word.
-    struct hf_share *holder;  // NULL: the section is not counted
-    uint64_t section_began;   // ticks
-    hf_queue_tail spinners;   // those that poll the lock's word
+    bool work_conserving; // under the guard
+
+    // The holder's, under the lock's word. Of a section that is not counted there is neither of the two.
+    hf_release_count releases;       // of the word
+    uint16_t untimed;                // sections of the slice that are not timed before the next one is (U7)
+    uint16_t stands_for;             // sections, for the one that is timed now; 0: only itself, it did not come fast
+    struct hf_share *holder;         // of a section that is timed
+    struct hf_share *untimed_holder; // of one that is not
+    uint64_t section_began;          // ticks
+    hf_queue_tail spinners;          // those that poll the word
+    struct hf_section_timing timing;
+
     const uint32_t *lock;     // whose slices they are: its word; NULL: spare
     struct hf_slices *in_row; // in the table by address, or spare
     struct hf_slices *made_before;
-    hf_release_count releases; // of the lock's word
 
     // Under the guard.
     struct hf_slice_waiter *first HF_CACHE_ALIGNED;
@@ -83,8 +92,8 @@ struct hf_slices {
     uint64_t keeper_at;   // ticks: when the keeper looks
     uint64_t due_at;      // ticks: PENDING, NOBODYS
     uint64_t virtual_now; // virtual time of the last class that began a slice
+    uint64_t taken_at;    // ticks: when the last slice that had begun became somebody else's, or nobody's
     struct hf_share *shares;
-    bool work_conserving;
 };
 
 // What a waiter is to be woken for, after the guard is given back: its node may be gone by then.

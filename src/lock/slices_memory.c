@@ -107,6 +107,8 @@ static void clear(struct hf_slices *slices) {
     hf_store_relaxed(&slices->owner, NULL);
     hf_store_relaxed(&slices->slice_end, 0);
     hf_store_relaxed(&slices->holder, NULL);
+    hf_store_relaxed(&slices->untimed_holder, NULL);
+    hf_store_relaxed(&slices->untimed, 0);
     slices->first = slices->last = slices->keeper = NULL;
     hf_store_relaxed(&slices->waiters, 0);
     slices->spinners = NULL;

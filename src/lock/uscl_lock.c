@@ -12,7 +12,7 @@
 //
 // Until two threads have met at it, a lock is a FlexGuard lock without a queue: no slices, no clock.
 // A signal handler that has interrupted its own thread in here goes to the word, and is not counted.
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; U1 to U6 in slices.h.
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; U1 to U7 in slices.h.
 // Model: verify/uscl.pml.
 #include "lock/uscl_lock.h"
 
@@ -65,7 +65,10 @@ static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, str
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
     hf_private(self)->slice_begun = slices;
-    hf_uscl_hold(slices, share, hf_ticks());
+    now = hf_ticks();
+    hf_timing_begin_slice(&slices->timing, share, now, hf_load_relaxed(&slices->slice_end));
+    hf_store_relaxed(&slices->untimed, 0);
+    hf_uscl_hold(slices, share, now);
 }
 
 static void give_up_slice(struct hf_slices *slices, struct hf_share *share, struct hf_thread_record *self) {
@@ -223,6 +226,7 @@ bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *sel
 hf_slice_wake hf_uscl_end_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
                                 struct hf_thread_record *self, uint64_t now) {
     note_held(lock.word, share, self);
+    hf_store_relaxed(&slices->untimed, 0);
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
     hf_slice_wake woken = hf_slices_choose(slices, now);
@@ -230,14 +234,34 @@ hf_slice_wake hf_uscl_end_slice(struct hf_uscl_parts lock, struct hf_slices *sli
     return woken;
 }
 
+void hf_uscl_count_overtime(struct hf_slices *slices, struct hf_share *share) {
+    // Acquire: pairs with the release in set_state (slices.c), before which the time is stored.
+    if (hf_load_acquire(&slices->owner) == share)
+        return;
+    uint64_t now = hf_ticks();
+    hf_share_charge(share, now - hf_load_relaxed(&slices->taken_at));
+    hf_store_relaxed(&share->last_seen, now);
+}
+
+// The caller's class, of a section that is counted; NULL: it was the parent's, and this a child. Under the guard.
+static struct hf_share *stop_counting(struct hf_slices *slices, uint64_t now) {
+    struct hf_share *untimed = hf_load_relaxed(&slices->untimed_holder);
+    if (!untimed)
+        return hf_uscl_count_section(slices, now);
+    hf_store_relaxed(&untimed->last_seen, now);
+    hf_store_relaxed(&slices->untimed_holder, NULL);
+    return untimed;
+}
+
 void hf_uscl_stand_aside(struct hf_uscl_parts lock, struct hf_thread_record *self) {
     struct hf_slices *slices = hf_load_acquire(lock.slices);
-    if (!slices || hf_slices_are_closed_to(self) || !hf_load_relaxed(&slices->holder))
+    if (!slices || hf_slices_are_closed_to(self) ||
+        (!hf_load_relaxed(&slices->holder) && !hf_load_relaxed(&slices->untimed_holder)))
         return;
     uint64_t now = hf_ticks();
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
-    struct hf_share *share = hf_uscl_count_section(slices, now); // NULL: it was the parent's, and this a child
+    struct hf_share *share = stop_counting(slices, now);
     // A class that the user has made has other threads, which may go on.
     hf_slice_wake woken = share && share->thread ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
     hf_slices_unlock(slices, self, &saved);

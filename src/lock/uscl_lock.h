@@ -58,10 +58,21 @@ hf_slice_wake hf_uscl_end_slice(struct hf_uscl_parts lock, struct hf_slices *sli
                                 struct hf_thread_record *self, uint64_t now)
     __attribute__((noinline, visibility("hidden")));
 
+// A section of the slice's owner that is not timed has outlasted the slice: from there on it counts all the same.
+void hf_uscl_count_overtime(struct hf_slices *slices, struct hf_share *share)
+    __attribute__((cold, visibility("hidden")));
+
 // Under the word. Atomic: who sums up looks at it.
-static inline void hf_uscl_hold(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
+static inline void hf_uscl_hold_for(struct hf_slices *slices, struct hf_share *share, uint64_t now,
+                                    uint16_t stands_for) {
     hf_store_relaxed(&slices->holder, share);
     slices->section_began = now;
+    slices->stands_for = stands_for;
+}
+
+// Not on the fast way in.
+static inline void hf_uscl_hold(struct hf_slices *slices, struct hf_share *share, uint64_t now) {
+    hf_uscl_hold_for(slices, share, now, 0);
 }
 
 // The share whose slice it is, when that is the caller's class's and runs; else NULL.
@@ -78,10 +89,27 @@ static inline struct hf_share *hf_uscl_count_section(struct hf_slices *slices, u
     struct hf_share *share = hf_load_relaxed(&slices->holder);
     if (!share)
         return NULL;
-    hf_share_charge(share, now - slices->section_began);
+    hf_share_charge(share, hf_timing_ticks(&slices->timing, slices->section_began, now, slices->stands_for));
     hf_store_relaxed(&share->last_seen, now);
     hf_store_relaxed(&slices->holder, NULL);
     return share;
+}
+
+// Takes the lock for a section that need not be timed: in the slice of the caller's class, as far as is known without
+// the clock. The slice may be over: U7.
+static inline bool hf_uscl_acquire_untimed(struct hf_uscl_parts lock, struct hf_slices *slices,
+                                           struct hf_thread_record *self) {
+    struct hf_share *owner = hf_load_acquire(&slices->owner); // pairs with set_state (slices.c)
+    if (!owner || hf_load_relaxed(&owner->own_class) != self->share_class || !hf_flexguard_try_acquire(lock.word, self))
+        return false;
+    uint16_t untimed = slices->untimed;
+    if (HF_UNLIKELY(untimed == 0 || hf_load_relaxed(&slices->owner) != owner)) {
+        hf_uscl_hold(slices, owner, hf_ticks()); // others of the class have used them up; or the slice is another's
+        return true;
+    }
+    hf_store_relaxed(&slices->untimed, (uint16_t)(untimed - 1));
+    hf_store_relaxed(&slices->untimed_holder, owner);
+    return true;
 }
 
 // Takes the lock. Returns 0, or ETIMEDOUT at the deadline (NULL: none; must be valid).
@@ -90,25 +118,37 @@ hf_uscl_acquire(struct hf_uscl_parts lock, struct hf_thread_record *self, const 
     struct hf_slices *slices = hf_load_acquire(lock.slices);
     if (HF_LIKELY(!slices))
         return HF_LIKELY(hf_flexguard_try_acquire(lock.word, self)) ? 0 : hf_uscl_meet(lock, self, deadline);
+    if (hf_load_relaxed(&slices->untimed) != 0 && HF_LIKELY(hf_uscl_acquire_untimed(lock, slices, self)))
+        return 0;
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_uscl_own_slice(slices, self, now);
     if (HF_UNLIKELY(!share || !hf_flexguard_try_acquire(lock.word, self)))
         return hf_uscl_wait(lock, slices, share, self, deadline);
-    hf_uscl_hold(slices, share, now);
+    hf_uscl_hold_for(slices, share, now, slices->timing.stands_for);
     return 0;
 }
 
 // Counts the section that ends. Returns who is to be woken when the lock is given back.
 static inline hf_slice_wake hf_uscl_end_section(struct hf_uscl_parts lock, struct hf_slices *slices,
                                                 struct hf_thread_record *self) {
+    struct hf_share *untimed = hf_load_relaxed(&slices->untimed_holder);
+    if (untimed) {
+        if (HF_UNLIKELY(hf_load_relaxed(&slices->owner) != untimed))
+            hf_uscl_count_overtime(slices, untimed);
+        hf_store_relaxed(&slices->untimed_holder, NULL);
+        return NULL;
+    }
     if (HF_UNLIKELY(!hf_load_relaxed(&slices->holder)))
         return NULL;
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_uscl_count_section(slices, now);
     // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (U1).
     if (HF_LIKELY(hf_load_relaxed(&slices->waiters) == 0 || now < hf_load_relaxed(&slices->slice_end)) ||
-        hf_slices_are_closed_to(self))
+        hf_slices_are_closed_to(self)) {
+        if (slices->stands_for != 0)
+            hf_store_relaxed(&slices->untimed, hf_timing_next(&slices->timing, share, slices->section_began, now));
         return NULL;
+    }
     return hf_uscl_end_slice(lock, slices, share, self, now);
 }
 

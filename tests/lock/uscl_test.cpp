@@ -20,6 +20,7 @@
 #include "lock/contended_uscl.hpp"
 #include "lock/every_lock.hpp"
 #include "lock/slices.h"
+#include "lock/uscl_lock.h"
 #include "posix/threads_and_processes.hpp"
 
 namespace holdfast::test {
@@ -194,6 +195,58 @@ TEST(uscl, ASliceOfAThreadThatWaitsAtAnotherLockIsOver) {
         return true;
     });
     EXPECT_TRUE(child.succeeds());
+}
+
+// The calling thread has the slice, and its next section is not timed. It is the only one that uses the lock.
+void leave_next_untimed(hf_uscl_t &lock) {
+    hf_uscl_lock(&lock);
+    hf_uscl_unlock(&lock);
+    ASSERT_EQ(lock.slices->untimed, 0u);
+    lock.slices->untimed = 1;
+}
+
+// U7. It held the lock for most of a second in place of a millisecond, and it is known who had it. Shown able to fail:
+// hf_uscl_end_section that does not ask whether the slice is still the holder's.
+TEST(uscl, AnUntimedSectionCountsFromWhenItsSliceWasTaken) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    contend(lock);
+    leave_next_untimed(lock);
+    hf_uscl_lock(&lock);
+    hf_share *own = lock.slices->untimed_holder;
+    ASSERT_NE(own, nullptr);
+    EXPECT_EQ(lock.slices->holder, nullptr);
+    std::uint64_t held = hf_load_relaxed(&own->held);
+    std::thread waiter([&] {
+        hf_uscl_lock(&lock);
+        hf_uscl_unlock(&lock);
+    });
+    while (hf_load_relaxed(&lock.slices->owner) == own)
+        std::this_thread::yield();
+    std::uint64_t since = hf_ticks(), least = static_cast<std::uint64_t>(20e6 / hf_tick_ns());
+    while (hf_ticks() - since < least)
+        std::this_thread::yield();
+    hf_uscl_unlock(&lock);
+    EXPECT_GE(hf_load_relaxed(&own->held) - held, least);
+    EXPECT_EQ(lock.slices->untimed_holder, nullptr);
+    waiter.join();
+    hf_uscl_destroy(&lock);
+}
+
+// It is about to wait for a condition. Shown able to fail: hf_uscl_stand_aside that asks for a timed holder only.
+TEST(uscl, WhoStandsAsideInAnUntimedSectionLeavesItsSlice) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX);
+    contend(lock);
+    leave_next_untimed(lock);
+    hf_uscl_lock(&lock);
+    hf_share *own = lock.slices->untimed_holder;
+    ASSERT_NE(own, nullptr);
+    hf_uscl_stand_aside({&lock.word, &lock.slices, &lock.options}, hf_self());
+    EXPECT_LE(lock.slices->slice_end, hf_ticks());
+    EXPECT_TRUE(own->away);
+    EXPECT_EQ(lock.slices->untimed_holder, nullptr);
+    hf_uscl_unlock(&lock);
+    hf_uscl_destroy(&lock);
 }
 
 // Else a thread that a handler stops there stops all others. Shown able to fail: a guard without a mask.
