@@ -22,7 +22,8 @@
 enum {
     HF_RWSCL_SLICE_US_DEFAULT = 2000,
     HF_RWSCL_IDLE_US = 50,
-    HF_RWSCL_LOOKS = 16, // of who keeps the time of a long slice, or the idle times between them when it is over
+    HF_RWSCL_SKEW_US = 1000, // clocks of two CPUs differ by less
+    HF_RWSCL_LOOKS = 16,     // of who keeps the time of a long slice, or the idle times between them when it is over
 };
 
 // More than this is not made up for: a process that was stopped for minutes does not keep one kind out for as long.
@@ -61,13 +62,18 @@ static inline uint64_t hf_rwscl_idle_ticks(void) {
     return hf_rwscl_ticks_of_us(HF_RWSCL_IDLE_US);
 }
 
-// Was `then` less than the idle time ago?
+// Was `then` less than the idle time ago? Or as little ahead: clocks of two CPUs may differ.
 static inline bool hf_rwscl_is_recent(uint64_t then, uint64_t now) {
-    return now < then || now - then < hf_rwscl_idle_ticks();
+    return (now > then ? now - then : then - now) < hf_rwscl_idle_ticks();
 }
 
+// A slice that began later than now did so before the clock went back (a machine or a process goes on elsewhere, with a
+// smaller one): what is left of it is not known, so nothing is. Sleeps until its end do not rest on that clock.
 static inline bool hf_rwscl_slice_is_over(const hf_rwscl_t *lock, uint64_t now) {
-    return now >= hf_load_relaxed(&lock->slice_end);
+    if (now >= hf_load_relaxed(&lock->slice_end))
+        return true;
+    uint64_t began = hf_load_relaxed(&lock->changed_at);
+    return HF_UNLIKELY(began > now) && began - now > hf_rwscl_ticks_of_us(HF_RWSCL_SKEW_US);
 }
 
 // How long the calling thread has run, and how often it has slept. A system call.

@@ -94,7 +94,8 @@ static inline bool hf_share_is_active(const struct hf_share *share, uint64_t now
     if (share->waiting)
         return true;
     uint64_t seen = hf_load_relaxed(&share->last_seen);
-    return !hf_share_is_dead(share) && (now <= seen || now - seen < inactive_after);
+    // Seen later than now: by a CPU whose clock is ahead, or before the clock went back (U8, slices.h).
+    return !hf_share_is_dead(share) && (now > seen ? now - seen : seen - now) < inactive_after;
 }
 
 // What the classes that take part in a lock have in common. `idle` are those that do not wait right now.

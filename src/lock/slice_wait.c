@@ -9,9 +9,10 @@
 
 enum {
     HF_PREFETCH_NS =
-        100 * 1000,          // a keeper that may spin is woken so long before its time (paper: next-thread prefetch)
-    HF_TURN_POLLS = 1 << 10, // of a waiter that does not know when its time comes: some tens of microseconds
-    HF_RELIEF_CROWD = 16,    // so many waiters look in HF_RELIEF_NS; of more, each looks less often
+        100 * 1000,            // a keeper that may spin is woken so long before its time (paper: next-thread prefetch)
+    HF_TURN_POLLS = 1 << 10,   // of a waiter that does not know when its time comes: some tens of microseconds
+    HF_KEEPER_POLLS = 1 << 16, // of one whose time comes after HF_PREFETCH_NS: more than go into that (U8)
+    HF_RELIEF_CROWD = 16,      // so many waiters look in HF_RELIEF_NS; of more, each looks less often
 };
 
 static uint64_t ns_until(uint64_t at, uint64_t now) {
@@ -23,7 +24,7 @@ static uint64_t ns_until(uint64_t at, uint64_t now) {
 static bool poll_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at) {
     if (!hf_spinning_pays() || !hf_hint_is_fresh())
         return false;
-    for (int polls = 0; at || polls < HF_TURN_POLLS; polls++) {
+    for (int polls = 0; polls < (at ? HF_KEEPER_POLLS : HF_TURN_POLLS); polls++) {
         if (hf_load_relaxed(&self->turn) != turn || (at && hf_ticks() >= at))
             return true;
         if (!hf_spinning_pays())
@@ -34,10 +35,10 @@ static bool poll_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_
 }
 
 // Waits for something to do: another turn, the keeper's time (0: the caller keeps none), the deadline; or to see
-// whether others keep the time (U6).
-static void sleep_for_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at, uint64_t relief_ns,
-                           const struct hf_deadline *deadline, struct hf_wait *wait) {
-    uint64_t ns = at ? ns_until(at, hf_ticks()) : relief_ns;
+// whether others keep the time (U6). `now` is when the caller has looked: U8 holds of that.
+static void sleep_for_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at, uint64_t now,
+                           uint64_t relief_ns, const struct hf_deadline *deadline, struct hf_wait *wait) {
+    uint64_t ns = at ? ns_until(at, now) : relief_ns;
     if (at && ns > HF_PREFETCH_NS && hf_spinning_pays())
         ns -= HF_PREFETCH_NS;
     else if (ns == 0 || poll_turn(self, turn, at))
@@ -76,6 +77,6 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
         if (late)
             return ETIMEDOUT;
         hf_hint_look_again();
-        sleep_for_turn(waiter, turn, at, relief_ns, deadline, wait);
+        sleep_for_turn(waiter, turn, at, now, relief_ns, deadline, wait);
     }
 }

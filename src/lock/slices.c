@@ -33,6 +33,27 @@ static bool is_pending(const struct hf_slices *slices) {
     return slices->owner && slices->slice_end == 0;
 }
 
+// U8. Of PENDING and NOBODYS, when the slice before became one; of others, when the slice began.
+static bool clock_went_back(const struct hf_slices *slices, uint64_t now) {
+    uint64_t changed = hf_load_relaxed(&slices->taken_at);
+    if (slices->owner && !is_pending(slices) && slices->owner->slice_began > changed)
+        changed = slices->owner->slice_began;
+    return changed > now && changed - now > ticks_of_ns(HF_CLOCK_SKEW_NS);
+}
+
+// U8. Whatever was to come has come. The keeper may not know that yet: it is another one that does.
+static void void_times_of_another_clock(struct hf_slices *slices, uint64_t now) {
+    if (!clock_went_back(slices, now))
+        return;
+    hf_store_relaxed(&slices->taken_at, now);
+    slices->keeper = NULL;
+    slices->due_at = now;
+    if (slices->owner && !is_pending(slices)) {
+        hf_store_relaxed(&slices->slice_end, now);
+        slices->owner->slice_began = now;
+    }
+}
+
 // U2. While somebody is inside, who is chosen has to wait for that, and so would any other.
 static bool is_late(const struct hf_slices *slices, uint64_t now) {
     return now >= slices->due_at && (!slices->lock || hf_load_relaxed(slices->lock) == HF_WORD_FREE);
@@ -143,6 +164,7 @@ static bool is_running(const struct hf_slices *slices, uint64_t now) {
 hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
     if (!slices->first)
         return NULL;
+    void_times_of_another_clock(slices, now);
     bool pending = is_pending(slices);
     if (pending && !is_late(slices, now)) // U2
         return NULL;
@@ -211,6 +233,7 @@ hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *
 }
 
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
+    void_times_of_another_clock(slices, now);
     if (slices->keeper) {
         uint64_t relief = slices->keeper == self ? 0 : ticks_of_ns(HF_RELIEF_NS);
         if (now < slices->keeper_at + relief)

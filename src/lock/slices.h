@@ -34,6 +34,9 @@
 // U5  A ban ends, since each of its ends is a time (lock/share.h).
 // U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
 // U7  What is not timed is bounded: section_timing.h.
+// U8  No time to come rests on a clock that has gone back (a machine or a process goes on elsewhere, with a smaller
+//     one): what was last changed later than now is over, and due. Sleeps do not rest on ticks, but on a clock that
+//     does not go back, so who sleeps until then looks no later than it would have.
 // Modelled in verify/uscl.pml.
 #ifndef HF_LOCK_SLICES_H
 #define HF_LOCK_SLICES_H
@@ -92,7 +95,7 @@ struct hf_slices {
     uint64_t keeper_at;   // ticks: when the keeper looks
     uint64_t due_at;      // ticks: PENDING, NOBODYS
     uint64_t virtual_now; // virtual time of the last class that began a slice
-    uint64_t taken_at;    // ticks: when the last slice that had begun became somebody else's, or nobody's
+    uint64_t taken_at; // ticks: when the last slice that had begun became somebody else's, or nobody's; no later (U8)
     struct hf_share *shares;
 };
 
@@ -161,6 +164,9 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now);
 // A chosen waiter that has not come after that time, with the word free, is late. Longer than a thread usually waits
 // for a CPU, so that it is rare.
 #define HF_LATE_NS 5000000ull
+
+// Clocks of two CPUs differ by less. What is later than now by more is from before the clock went back (U8).
+#define HF_CLOCK_SKEW_NS 1000000ull
 
 // How long after a keeper's time others look, if it does not; longer where many wait.
 #define HF_RELIEF_NS 100000000ull

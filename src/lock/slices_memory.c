@@ -112,7 +112,7 @@ static void clear(struct hf_slices *slices) {
     slices->first = slices->last = slices->keeper = NULL;
     hf_store_relaxed(&slices->waiters, 0);
     slices->spinners = NULL;
-    slices->due_at = slices->virtual_now = 0;
+    slices->due_at = slices->virtual_now = slices->taken_at = 0;
     slices->releases = 0;
     slices->work_conserving = false;
 }

@@ -12,7 +12,7 @@
 //
 // Until two threads have met at it, a lock is a FlexGuard lock without a queue: no slices, no clock.
 // A signal handler that has interrupted its own thread in here goes to the word, and is not counted.
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; U1 to U7 in slices.h.
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; U1 to U8 in slices.h.
 // Model: verify/uscl.pml.
 #include "lock/uscl_lock.h"
 

@@ -6,10 +6,11 @@
 // (AWriterThatGivesUpLetsReadersIn); a keeper that is not replaced (AKeeperThatGivesUpIsReplaced); a count of readers
 // without `draining` (TriesSeeWhatADrainGivenUpHasLeft); has_come_back that does not ask how long the thread has run,
 // or whether it has slept (AWriterThatCouldNotRunHasComeBack); say_readers_wait left out, and hf_rwscl_open without its
-// readers_return (AReaderThatHadToLeaveWaits); say_over without READERS_WAIT (AReaderThatEndsItsSliceWaits); a drain
-// that is never given up (hangs). It hangs when
-// nobody keeps the time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a
-// reader leaves a closed gate as an open one.
+// readers_return (AReaderThatHadToLeaveWaits); say_over without READERS_WAIT (AReaderThatEndsItsSliceWaits);
+// hf_rwscl_slice_is_over that does not look at when the slice began, or hf_rwscl_is_recent that takes all that is ahead
+// for recent (AClockThatGoesBackHoldsNobodyUp); a drain that is never given up (hangs). It hangs when nobody keeps the
+// time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a reader leaves a
+// closed gate as an open one.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -26,6 +27,7 @@
 #include "lock/flexguard_lock.h"
 #include "lock/rwscl_slice.h"
 #include "lock/rwscl_state.h"
+#include "posix/threads_and_processes.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -349,6 +351,58 @@ TEST_P(rwscl, AReaderThatEndsItsSliceWaits) {
 }
 
 // Leaves where it did not come in.
+// All that the lock has noted is half an hour ahead, as when the machine goes on with a smaller clock.
+void let_clock_go_back(hf_rwscl_t &lock) {
+    std::uint64_t ahead = hf_rwscl_ticks_of_us(1800e6), then = hf_ticks() + ahead;
+    hf_store_relaxed(&lock.slice_end, then + ahead);
+    for (std::uint64_t *at : {&lock.changed_at, &lock.written_at, &lock.waited_since})
+        hf_store_relaxed(at, then);
+    for (hf_rwscl_gate &gate : lock.gates)
+        hf_store_relaxed(&gate.seen_ticks, then);
+}
+
+// One kind uses the lock without end; the other one gets its slice all the same.
+bool comes_in_beside(hf_rwscl_t &lock, void (*use)(hf_rwscl_t *), void (*come_in)(hf_rwscl_t *)) {
+    std::atomic<bool> uses = false, done = false;
+    std::thread other([&] {
+        while (!done) {
+            use(&lock);
+            uses = true;
+        }
+    });
+    while (!uses)
+        std::this_thread::yield();
+    hf_store_relaxed(&lock.readers_return, 1);
+    hf_store_relaxed(&lock.writers_return, 1);
+    let_clock_go_back(lock);
+    come_in(&lock);
+    done = true;
+    other.join();
+    return true;
+}
+
+TEST_P(rwscl, AClockThatGoesBackHoldsNobodyUp) {
+    auto read = [](hf_rwscl_t *one) {
+        hf_rwscl_read_lock(one);
+        hf_rwscl_read_unlock(one);
+    };
+    auto write = [](hf_rwscl_t *one) {
+        hf_rwscl_write_lock(one);
+        hf_rwscl_write_unlock(one);
+    };
+    EXPECT_TRUE(child_process([&] { return comes_in_beside(lock, read, write); }).succeeds());
+    EXPECT_TRUE(child_process([&] { return comes_in_beside(lock, write, read); }).succeeds());
+}
+
+TEST_P(rwscl, ClocksOfTwoCPUsMayDiffer) {
+    std::uint64_t now = hf_ticks(), differ = hf_rwscl_idle_ticks() / 2;
+    lock.slice_end = now + hf_rwscl_ticks_of_us(HF_RWSCL_SLICE_US_DEFAULT);
+    lock.changed_at = now + differ;
+    EXPECT_FALSE(hf_rwscl_slice_is_over(&lock, now));
+    EXPECT_TRUE(hf_rwscl_is_recent(now + differ, now));
+    EXPECT_FALSE(hf_rwscl_is_recent(now + 4 * differ, now));
+}
+
 TEST_P(rwscl, AReaderMayMoveToAnotherNode) {
     cpu_set_t all;
     sched_getaffinity(0, sizeof all, &all);

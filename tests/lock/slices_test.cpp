@@ -7,7 +7,10 @@
 // does not ask whether the owner is dead (ASliceIsOverWhenItsOwnerExits); owner_is_elsewhere that says no, does not
 // look at the word, or not at the thread (ASliceIsOverWhenItsOwnerWaitsAtAnotherLock); hf_slices_retire that does
 // nothing; next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
-// hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that forgets nobody (InactiveSharesAreForgotten).
+// hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that forgets nobody (InactiveSharesAreForgotten);
+// void_times_of_another_clock that does nothing, or leaves the slice's end or the keeper as it is
+// (ASliceOfAnotherClock...), or due_at (WhoIsChosenByAnotherClock...); hf_share_is_active that takes who is seen later
+// than now for active (ABanByAnotherClockEnds).
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -313,6 +316,59 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerRetiresAndNobodyIsBannedForItsSake) {
     use(b, slice, slice + 3);
     join(b, slice + 4);
     EXPECT_TRUE(b.chosen()) << "a has used less, is active, and does not want the lock";
+}
+
+// U8: the clock has gone back by most of what it had counted.
+constexpr std::uint64_t back = origin - origin / 10;
+
+TEST_F(slices, ASliceOfAnotherClockIsOverForWhoKeepsItsTime) {
+    one a = make(), b = make();
+    take(a, 0);
+    join(b, 1);
+    ASSERT_EQ(all.keeper, &b.waiter);
+    hf_slices_look(&all, &b.waiter, origin + 2 - back);
+    EXPECT_TRUE(b.chosen());
+}
+
+TEST_F(slices, ASliceOfAnotherClockIsOverForWhoComes) {
+    one a = make(), b = make(), c = make();
+    take(a, 0);
+    join(b, 1); // asleep, and keeps the time
+    join(c, 2 - back);
+    EXPECT_TRUE(b.chosen());
+    EXPECT_FALSE(c.chosen());
+    EXPECT_EQ(begin(b, 3 - back), &c.waiter.turn) << "somebody is woken to keep the time from now on";
+    EXPECT_EQ(all.keeper_at, origin + 3 - back + slice);
+    hf_slices_look(&all, &c.waiter, origin + 4 - back);
+    EXPECT_FALSE(c.chosen()) << "the slice is of this clock";
+}
+
+TEST_F(slices, WhoIsChosenByAnotherClockIsLate) {
+    one a = make(), b = make(), c = make();
+    std::uint32_t word = HF_WORD_HELD;
+    all.lock = &word;
+    take(a, 0);
+    join(b, 1);
+    join(c, 2);
+    choose(slice);
+    ASSERT_TRUE(b.chosen()); // and can't run
+    hf_slices_look(&all, &c.waiter, origin + slice - back);
+    EXPECT_FALSE(c.chosen()) << "somebody is inside";
+    EXPECT_LE(all.keeper_at, origin + slice - back + std::uint64_t(2.0 * HF_LATE_NS / hf_tick_ns()));
+    word = HF_WORD_FREE;
+    hf_slices_look(&all, &c.waiter, all.keeper_at);
+    EXPECT_TRUE(c.chosen());
+}
+
+TEST_F(slices, ABanByAnotherClockEnds) {
+    one a = make(), b = make();
+    take(a, 0);
+    use(a, slice, slice);
+    use(b, 0, slice);
+    join(a, slice);
+    ASSERT_FALSE(a.chosen());
+    hf_slices_look(&all, &a.waiter, origin + slice - back);
+    EXPECT_TRUE(a.chosen()) << "b was seen at a time that is not known any more";
 }
 
 // Every lock of a million finds its own, in about the same time. Shown able to fail: rows that never become more do
