@@ -171,4 +171,28 @@ TEST(CoroTurn, EndsSoonThoughShortSectionsWereLearnt) {
     EXPECT_LE(sections, 10);
 }
 
+// The clock is not read at each look; but sections that are long in themselves must not add up.
+TEST(CoroTurn, EndsForThoseWhoHaveHadTheirsBehindLongSections) {
+    turn now;
+    int sections = 0;
+    do {
+        // Not a sleep, which would be longer than the turn.
+        auto until = std::chrono::steady_clock::now() + turn_length_max / 5;
+        while (std::chrono::steady_clock::now() < until)
+            continue;
+        sections++;
+    } while (!is_over(now, [] { return crowd::rotated; }));
+    EXPECT_LE(sections, 7);
+}
+
+// Looks without the clock still see who comes.
+TEST(CoroTurn, EndsForAGuestWhoComesLate) {
+    turn now;
+    for (int i = 0; i < 1'000'000; i++)
+        static_cast<void>(is_over(now, [] { return crowd::nobody; }));
+    std::uint32_t from = now.operations, within = 2 * now.stride;
+    while (!is_over(now, [] { return crowd::guests; }))
+        ASSERT_LE(now.operations - from, within);
+}
+
 } // namespace
