@@ -14,7 +14,7 @@
 //     last that searched, stops being a searcher, then looks whether there is more, and if so wakes another; when it
 //     finds nothing, it announces its sleep, stops being a searcher, and looks again, in this order.
 // P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will search.
-// Model: verify/coro_mutex.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
+// Models: verify/coro_mutex.pml, verify/coro_turn.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
 #include "holdfast/coro/pool.hpp"
 
 #include <algorithm>
@@ -241,14 +241,14 @@ private:
     // another count as a chain of hand-overs does: who else is ready would starve behind them in the same way.
     std::coroutine_handle<> find(worker &me, run_context &context) noexcept {
         ready_queue::entry found;
-        me.taken++;
         bool others_first = std::exchange(context.others_first, false) || context.chain + 1 >= chain_max_;
         if (!others_first && urgent_.take(&found, 1) == 1) {
             context.chain++;
             return found.handle;
         }
         context.chain = 0;
-        bool common_first = me.taken % common_first_every == 0;
+        // Owners do not count: where chain_max is a multiple of it, the common queue's turn could always be an owner's.
+        bool common_first = ++me.taken % common_first_every == 0;
         if (common_first && take_common(me, found))
             return found.handle;
         if (me.ready.get(found) || (!common_first && take_common(me, found)))

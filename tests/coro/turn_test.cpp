@@ -134,6 +134,55 @@ TEST(CoroTurn, EndsForSeveral) {
     EXPECT_GE(on.changes, changes_enough);
 }
 
+// Suspends the caller and puts it back into the queue that `put` names.
+struct put_back {
+    void (executor_base::*put)(std::coroutine_handle<>) noexcept;
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> self) const noexcept { (current_context()->home->*put)(self); }
+    void await_resume() const noexcept {}
+};
+
+struct crowded {
+    bool guest_ran = false;
+    int there = 0;
+};
+
+task<> comes_back(crowded &here, put_back again) {
+    patience left;
+    here.there++;
+    while (!here.guest_ran && !left.at_end())
+        co_await again;
+    here.there--;
+}
+
+task<bool> waits_behind_owners_and_others(pool &workers, int takes_before) {
+    crowded here;
+    for (int i = 0; i < takes_before; i++)
+        co_await yield();
+    for (int i = 0; i < 2; i++) {
+        spawn(workers, comes_back(here, {&executor_base::schedule_urgent}));
+        spawn(workers, comes_back(here, {&executor_base::schedule}));
+    }
+    while (here.there < 4)
+        co_await put_back{&executor_base::schedule};
+    co_await yield(); // into the queue of all, behind nobody
+    here.guest_ran = here.there == 4;
+    bool ran = here.guest_ran;
+    while (here.there > 0)
+        co_await yield();
+    co_return ran;
+}
+
+// One worker, whose own queue is never empty and who always finds owners. With a chain of 16 each 16th of what it takes
+// is not an owner, which must not always be the same of the 16 after which it looks into the queue of all.
+TEST(CoroTurn, ComesForTheQueueOfAllBehindOwners) {
+    for (int takes_before = 0; takes_before < 3; takes_before++) {
+        pool workers(pool_options{1, 16});
+        EXPECT_TRUE(sync_wait(workers, waits_behind_owners_and_others(workers, takes_before)));
+    }
+}
+
 // After an operation, as detail::turn_is_over() asks.
 template <class Waiting>
 bool is_over(turn &now, Waiting waiting) {
