@@ -3,5 +3,7 @@
 
 int main(int argc, char **argv) {
     using namespace holdfast::bench;
-    return coro_workload_main(argc, argv, "coro-mutex", mutex_contenders());
+    std::vector<contender> contenders = mutex_contenders();
+    contenders.push_back(unlocked_contender());
+    return coro_workload_main(argc, argv, "coro-mutex", contenders);
 }

@@ -113,6 +113,37 @@ cell_result measure(const cell_options &options, task<> (*work)(loop<Mutex>)) {
     return result;
 }
 
+struct alignas(2 * HF_CACHE_LINE_BYTES) own_primes {
+    guarded_primes primes;
+};
+
+task<> count_alone(std::deque<own_primes> &of_workers, scene &at, unsigned seed) {
+    std::uint64_t done = 0;
+    for (; !at.over(); done++) {
+        unsigned prime = random_prime(seed), worker = scene::worker_here();
+        of_workers[worker].primes.insert(prime, at.options().section_us, worker, 0, at.measuring());
+        at.count();
+        factor(prime);
+    }
+    at.ended(done);
+    co_return;
+}
+
+cell_result measure_unlocked(const cell_options &options) {
+    scene at(options);
+    std::deque<own_primes> of_workers(options.workers);
+    cell_result result = at.run([&](coro::pool &pool) {
+        for (unsigned i = 0; i < options.tasks; i++)
+            coro::spawn(pool, count_alone(of_workers, at, seed_of(i)));
+    });
+    std::uint64_t entries = 0;
+    for (const own_primes &one : of_workers)
+        entries += one.primes.entries();
+    if (entries != at.operations())
+        throw result_wrong(fmt::format("there are {} entries after {} operations", entries, at.operations()));
+    return result;
+}
+
 template <class Mutex>
 cell_result measure_lock(const cell_options &options) {
     return measure<Mutex>(options, lock_and_unlock<Mutex>);
@@ -126,6 +157,10 @@ std::vector<contender> mutex_contenders() {
             {"dispatch", measure_lock<coro::dispatch_mutex>},
             {"inline", measure_lock<coro::inline_mutex>},
             {"barging", [](const cell_options &options) { return measure<barging_mutex>(options, barge); }}};
+}
+
+contender unlocked_contender() {
+    return {"unlocked", measure_unlocked};
 }
 
 } // namespace holdfast::bench

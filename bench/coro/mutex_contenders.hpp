@@ -11,4 +11,8 @@ namespace holdfast::bench {
 
 std::vector<contender> mutex_contenders();
 
+// No lock and no hand-over: each worker runs a task until the end and counts in a map of its own. A lock that costs
+// nothing would be as fast.
+contender unlocked_contender();
+
 } // namespace holdfast::bench

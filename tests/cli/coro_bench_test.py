@@ -14,7 +14,7 @@ import pytest
 from conftest import PROGRAMS, assert_usage_error
 
 OURS = {
-    "coro-mutex": ["ces", "with", "dispatch", "barging", "inline"],
+    "coro-mutex": ["ces", "with", "dispatch", "barging", "inline", "unlocked"],
     "coro-queuing-delay": ["ces", "with", "dispatch", "barging", "inline"],
     "coro-rwlock": ["ces", "dispatch", "inline"],
     "coro-semaphore": ["ces", "dispatch", "inline"],
