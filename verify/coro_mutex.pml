@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The coroutine mutex under CES, and the pool that runs it: hand-overs through the slot, chains that end, a waiter that
 // gives up, workers that fall asleep and are woken.
-// C++ code: coro/include/holdfast/coro/mutex.hpp (M1 to M3), waiter.hpp (W1, W2), policy.hpp, coro/src/pool.cpp (P1
-// to P3).
+// C++ code: coro/include/holdfast/coro/mutex.hpp (M1 to M3), waiter.hpp (W1, W2), policy.hpp,
+// coro/src/worker_sleep.hpp (P1 to P3), ready_work.hpp, pool.cpp.
 //
 // One step is one atomic instruction, or what is done under a guard. Each task locks and unlocks ROUNDS times; task 1
 // gives up waiting whenever it likes. Once all rounds are over, a task that ends destroys the mutex, while others may

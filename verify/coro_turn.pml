@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // How long who is ready for a worker may have to wait behind tasks that never stop: the end of turns, the end of chains
 // of hand-overs, and the order in which a worker takes from its queues.
-// C++ code: coro/src/pool.cpp (find, take_common, waiting), coro/include/holdfast/coro/turn.hpp, policy.hpp (exchange,
-// end_chain).
+// C++ code: coro/src/ready_work.hpp (find, take_common, waiting), coro/include/holdfast/coro/turn.hpp, policy.hpp
+// (exchange, end_chain).
 //
 // One worker; all others only put. Whatever runs does as it likes at each step: it finds its lock free and goes on,
 // hands its thread to the next owner, is suspended, or schedules another. Others put owners, tasks that had their turns

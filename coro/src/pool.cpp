@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who sleeps and who wakes.
-//
-//              nothing found                 nothing found, announced, looked again
-//   RUNNING ------------------> SEARCHING -----------------------------------------> SLEEPING
-//      ^                           | ^                                                  |
-//      +-------- found ------------+ +---- found at the second look (AWAKE), woken -----+
-//                                                                         (NOTIFIED)
-//
-// P1  No lost wake-up. While something is ready, a worker is running or searching, or one has been notified. Who puts
-//     looks for sleepers after it; who goes to sleep looks at all queues after it has said so; both in the total order
-//     of sequentially consistent operations, so that one of them sees the other.
-// P2  Who puts may leave the wake to a worker that is searching already: that one, when it finds something and was the
-//     last that searched, stops being a searcher, then looks whether there is more, and if so wakes another; when it
-//     finds nothing, it announces its sleep, stops being a searcher, and looks again, in this order.
-// P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will search.
-// Models: verify/coro_mutex.pml, verify/coro_turn.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
+// A pool: what each worker does from the start of its thread to its end. What is ready, and in which order it is taken,
+// is in ready_work.hpp; who sleeps and who wakes, and why no wake-up is lost (P1), in worker_sleep.hpp.
 #include "holdfast/coro/pool.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
-#include <mutex>
-#include <optional>
 #include <sched.h>
 #include <thread>
 
 #include "holdfast/coro/timer_queue.hpp"
-#include "idle_counts.hpp"
 #include "node_map.hpp"
-#include "ready_queue.hpp"
+#include "ready_work.hpp"
 #include "root_list.hpp"
 #include "signals_blocked.hpp"
-#include "worker_queue.hpp"
+#include "worker.hpp"
+#include "worker_sleep.hpp"
 
 namespace holdfast::coro {
 namespace {
 
-enum : std::uint32_t { awake, sleeping, notified };
-
-constexpr std::size_t batch_max = 16; // taken at a time from the common queue or from another worker
-constexpr unsigned common_first_every = 16;
 constexpr unsigned searches_max = 60; // before a worker sleeps, where spinning pays
 
 // Empty when the kernel does not say, or has more CPUs than the set has room for.
@@ -58,28 +36,6 @@ unsigned count_of(const cpu_set_t &usable) {
     return online > 0 ? online : 1;
 }
 
-// Counters that one thread writes and any may read.
-class counter {
-public:
-    void add(std::uint64_t by = 1) noexcept {
-        value_.store(value_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-    }
-    std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
-
-private:
-    std::atomic<std::uint64_t> value_ = 0;
-};
-
-struct alignas(64) worker {
-    worker_queue ready; // scheduled by this worker
-    std::atomic<std::uint32_t> sleep = awake;
-    unsigned number = 0;
-    unsigned taken = 0;
-    std::vector<std::size_t> victims; // in the order in which it steals from them
-    counter resumed, stolen, slept;
-    std::thread thread;
-};
-
 } // namespace
 
 class pool::state {
@@ -88,7 +44,7 @@ public:
 
     state(pool &owner, pool_options options, const cpu_set_t &usable)
         : owner_(owner), cpus_(count_of(usable)), chain_max_(options.chain_max > 0 ? options.chain_max : 1),
-          turns_(options.turns), nodes_(node_map::read(usable)) {
+          turns_(options.turns), nodes_(node_map::read(usable)), work_(workers_, sleepers_, chain_max_) {
         unsigned count = options.workers > 0 ? options.workers : cpus_;
         homes_ = nodes_.homes(count);
         for (unsigned i = 0; i < count; i++) {
@@ -109,34 +65,33 @@ public:
         }
     }
 
+    // After the end they do nothing.
     void put(std::coroutine_handle<> ready) noexcept {
+        if (stopping())
+            return;
         run_context *context = current_context();
         if (context && context->home == &owner_)
-            put_local(workers_[context->worker], ready);
+            work_.put_own(workers_[context->worker], ready);
         else
-            put_into(common_, ready);
+            work_.put_common(ready);
+    }
+    void put_common(ready_queue::entry ready) noexcept {
+        if (!stopping())
+            work_.put_common(ready);
+    }
+    void put_urgent(std::coroutine_handle<> owner) noexcept {
+        if (!stopping())
+            work_.put_urgent(owner);
     }
 
-    void put_common(std::coroutine_handle<> ready) noexcept { put_into(common_, ready); }
-
-    void put_rotated(std::coroutine_handle<> ready) noexcept { put_into(common_, {ready, true}); }
-
-    void put_urgent(std::coroutine_handle<> owner) noexcept { put_into(urgent_, owner); }
-
-    // Of what the calling worker would take before it steals.
     crowd waiting() const noexcept {
-        if (!turns_)
-            return crowd::nobody;
-        const worker &me = workers_[current_context()->worker];
-        if (me.ready.has_guests() || common_.has_guests() || !urgent_.looks_empty())
-            return crowd::guests;
-        return me.ready.looks_empty() && common_.looks_empty() ? crowd::nobody : crowd::rotated;
+        return turns_ ? work_.waiting(workers_[current_context()->worker]) : crowd::nobody;
     }
 
     void join() noexcept {
         stopping_.store(true, std::memory_order_seq_cst);
         for (worker &one : workers_) {
-            notify(one);
+            sleepers_.notify(one);
             if (one.thread.joinable())
                 one.thread.join();
         }
@@ -146,50 +101,10 @@ public:
     root_list &roots() noexcept { return roots_; }
 
     timer_queue &timers() noexcept { return timers_; }
-    const std::deque<worker> &workers() const noexcept { return workers_; }
+    const worker_list &workers() const noexcept { return workers_; }
 
 private:
     bool stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
-
-    void put_into(ready_queue &queue, ready_queue::entry ready) noexcept {
-        if (stopping())
-            return;
-        queue.put(ready);
-        wake_one();
-    }
-
-    void put_local(worker &me, ready_queue::entry ready) noexcept {
-        if (stopping())
-            return;
-        put_own(me, &ready, 1);
-        wake_one();
-    }
-
-    // Without its wake. What the worker's queue has no room for goes where all find it.
-    void put_own(worker &me, const ready_queue::entry *ready, std::size_t count) noexcept {
-        for (std::size_t i = me.ready.put(ready, count); i < count; i++)
-            common_.put(ready[i]);
-    }
-
-    // P3. True when `one` slept and has been woken.
-    bool notify(worker &one) noexcept {
-        std::uint32_t expected = sleeping;
-        if (!one.sleep.compare_exchange_strong(expected, notified, std::memory_order_seq_cst))
-            return false;
-        one.sleep.notify_one();
-        return true;
-    }
-
-    // P1, the side of who has put something.
-    void wake_one() noexcept {
-        if (!idle_.nobody_searches_and_some_sleep())
-            return;
-        for (worker &one : workers_) {
-            std::uint32_t seen = one.sleep.load(std::memory_order_seq_cst);
-            if (seen == notified || (seen == sleeping && notify(one)))
-                return; // it will search
-        }
-    }
 
     // On a machine with several memory nodes a worker stays on its own, or the order of its victims would mean nothing.
     // If the kernel refuses, that costs speed alone.
@@ -220,123 +135,31 @@ private:
 
     // Null when the pool ends.
     std::coroutine_handle<> await_next(worker &me, run_context &context) noexcept {
-        std::coroutine_handle<> found = find(me, context);
+        std::coroutine_handle<> found = work_.find(me, context);
         if (found)
             return stopping() ? nullptr : found;
-        idle_.begin_search();
+        sleepers_.begin_search();
         while (!stopping()) {
             found = search(me, context);
             if (found) {
-                if (idle_.end_search() && something_is_ready())
-                    wake_one(); // P2
+                if (sleepers_.end_search() && work_.something_is_ready())
+                    sleepers_.wake_one(); // P2
                 return found;
             }
-            sleep(me); // and is a searcher again
+            sleepers_.sleep(me, [this] { return work_.something_is_ready() || stopping(); });
         }
-        idle_.end_search();
+        static_cast<void>(sleepers_.end_search());
         return nullptr;
-    }
-
-    // Of what is meant for this worker, or for all. Owners of locks come first; but those that it takes one after
-    // another count as a chain of hand-overs does: who else is ready would starve behind them in the same way.
-    std::coroutine_handle<> find(worker &me, run_context &context) noexcept {
-        ready_queue::entry found;
-        bool others_first = std::exchange(context.others_first, false) || context.chain + 1 >= chain_max_;
-        if (!others_first && urgent_.take(&found, 1) == 1) {
-            context.chain++;
-            return found.handle;
-        }
-        context.chain = 0;
-        // Owners do not count: where chain_max is a multiple of it, the common queue's turn could always be an owner's.
-        bool common_first = ++me.taken % common_first_every == 0;
-        if (common_first && take_common(me, found))
-            return found.handle;
-        if (me.ready.get(found) || (!common_first && take_common(me, found)))
-            return found.handle;
-        if (others_first && urgent_.take(&found, 1) == 1)
-            return found.handle;
-        return steal(me);
-    }
-
-    // A share of the common queue: so many that the others find as many, and at most a batch.
-    bool take_common(worker &me, ready_queue::entry &found) noexcept {
-        ready_queue::entry batch[batch_max];
-        std::size_t share = common_.size() / (2 * workers_.size());
-        std::size_t count = common_.take(batch, share < 1 ? 1 : share > batch_max ? batch_max : share);
-        if (count == 0)
-            return false;
-        found = batch[0];
-        keep(me, batch, count);
-        return true;
-    }
-
-    // All but the first. While they were in no queue somebody may have found nothing and fallen asleep (P1).
-    void keep(worker &me, const ready_queue::entry *batch, std::size_t count) noexcept {
-        if (count == 1)
-            return;
-        put_own(me, batch + 1, count - 1);
-        wake_one();
-    }
-
-    // Half of what another worker has, or nearly so.
-    std::coroutine_handle<> steal(worker &me) noexcept {
-        ready_queue::entry batch[batch_max];
-        for (std::size_t number : me.victims) {
-            std::size_t count = workers_[number].ready.steal(batch, batch_max);
-            if (count == 0)
-                continue;
-            me.stolen.add(count);
-            keep(me, batch, count);
-            return batch[0].handle;
-        }
-        return nullptr;
-    }
-
-    // Polling helps only while whoever may put something runs on another CPU; with more workers awake than CPUs it
-    // takes the time from them.
-    bool searching_pays() const noexcept {
-        std::size_t count = workers_.size();
-        return count - idle_.sleepers() <= cpus_ && 2 * idle_.searchers() <= std::min<std::size_t>(count, cpus_);
     }
 
     std::coroutine_handle<> search(worker &me, run_context &context) noexcept {
-        unsigned searches = searching_pays() ? searches_max : 1;
+        unsigned searches = sleepers_.polling_pays(cpus_) ? searches_max : 1;
         for (unsigned i = 0; i < searches && !stopping(); i++) {
-            if (std::coroutine_handle<> found = find(me, context))
+            if (std::coroutine_handle<> found = work_.find(me, context))
                 return found;
             pause_polling();
         }
         return nullptr;
-    }
-
-    bool something_is_ready() const noexcept {
-        if (!urgent_.looks_empty() || !common_.looks_empty())
-            return true;
-        for (const worker &one : workers_)
-            if (!one.ready.looks_empty())
-                return true;
-        return false;
-    }
-
-    // P1, the side of who sleeps. Returns for any reason, as a searcher.
-    void sleep(worker &me) noexcept {
-        me.sleep.store(sleeping, std::memory_order_seq_cst);
-        idle_.search_to_sleep();
-        if (something_is_ready() || stopping()) {
-            std::uint32_t expected = sleeping;
-            if (me.sleep.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
-                idle_.sleep_to_search();
-                return;
-            }
-        } else {
-            me.slept.add();
-            while (me.sleep.load(std::memory_order_seq_cst) == sleeping)
-                me.sleep.wait(sleeping, std::memory_order_seq_cst);
-        }
-        // Each counts itself: a notifier that was slow to do it would make others believe that somebody searches, or
-        // that nobody sleeps. Counted before it is AWAKE, so that it is seen as the one or the other.
-        idle_.sleep_to_search();
-        me.sleep.store(awake, std::memory_order_seq_cst);
     }
 
     pool &owner_;
@@ -345,10 +168,9 @@ private:
     bool turns_;
     node_map nodes_;
     std::vector<std::size_t> homes_; // of each worker; empty: the kernel places them
-    std::deque<worker> workers_;     // not moved
-    ready_queue urgent_;             // owners of locks: whoever comes by first takes them
-    ready_queue common_;             // from outside, and unlockers that gave their thread away
-    idle_counts idle_;
+    worker_list workers_;
+    worker_sleep sleepers_{workers_};
+    ready_work work_;
     std::atomic<bool> stopping_ = false;
     root_list roots_;
     timer_queue timers_;
@@ -375,7 +197,7 @@ void pool::schedule_urgent(std::coroutine_handle<> owner) noexcept {
 }
 
 void pool::schedule_rotated(std::coroutine_handle<> ready) noexcept {
-    state_->put_rotated(ready);
+    state_->put_common({ready, true});
 }
 
 crowd pool::waiting() const noexcept {

@@ -23,8 +23,8 @@
 //     the two sees the other: the owner then goes on under the guard, the thief gives its recall up.
 // B2  An entry's slot is written again only when it has been taken. The owner puts below `room_end_` alone, which it
 //     moves under the guard: who took from there has done so under the guard before, or is the owner.
-// B3  An entry that is here all the while that looks_empty() reads is seen (P1, pool.cpp). What was taken is counted
-//     before it is gone from here, and read before `back`: so whoever sees a count sees at least as many put.
+// B3  An entry that is here all the while that looks_empty() reads is seen (P1, worker_sleep.hpp). What was taken is
+//     counted before it is gone from here, and read before `back`: so whoever sees a count sees at least as many put.
 //
 // In BWoS nobody can take what is in the owner's block. Here a thief can (recall), since a worker must not sleep while
 // something is ready, even if that lies behind a coroutine that runs long. It costs the owner the order of a store and
@@ -62,7 +62,7 @@ public:
         }
         guests_.store(guests, std::memory_order_relaxed);
         // Releases the slots: pairs with steal(). Sequentially consistent, as are looks_empty() and all that says who
-        // sleeps (P1, pool.cpp).
+        // sleeps (P1, worker_sleep.hpp).
         back_.store(back + count, std::memory_order_seq_cst);
         return count;
     }

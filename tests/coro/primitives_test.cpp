@@ -624,7 +624,7 @@ TEST(CoroPool, LosesNoWakeUp) {
     }
 }
 
-// P1 (pool.cpp): whoever is ready is run, also one that was queued by a coroutine which keeps its worker.
+// P1 (worker_sleep.hpp): whoever is ready is run, also one that was queued by a coroutine which keeps its worker.
 TEST(CoroPool, RunsWhatIsReadyBehindOneThatKeepsItsWorker) {
     pool workers(2u);
     for (int round = 0; round < 300; round++) {
