@@ -11,7 +11,7 @@
 // sections, so the first look comes after `first_look_max` of them at the latest. A later look asks who is there, and
 // reads the clock only if there are guests, or if a quarter of `turn_length_max` has gone by since it was read: where a
 // clock costs 20 ns or more, reading it every 3 us is the largest part of what turns cost.
-// Model: verify/coro_turn.pml. Test: tests/coro/turn_test. Figures: docs/coroutines.md.
+// Model: verify/coro_turn.pml. Test: tests/coro/turn_test. Figures: docs/coroutines-figures.md.
 #pragma once
 
 #include <algorithm>
