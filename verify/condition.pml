@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Condition variables: a list of waiters, and semaphores on their stacks.
-// C code: src/lock/condition.h (a waiter's states, C1 to C4), src/lock/condition.c, src/preload/cond.c.
+// C code: src/lock/condition.h (a waiter's states, C1 to C5), src/lock/condition.c, src/preload/cond.c.
 //
 //     join() --> WAITING -- taken by a signal or a broadcast --> CHOSEN --> its turn --> mutex
 //                   | deadline, cancellation                        ^
@@ -15,6 +15,10 @@
 // Who signals while it has the mutex owes the turns until it gives the mutex back. So destroying under the mutex must
 // not wait for anybody who waits for such a turn.
 //
+// With MOVES a broadcast by the owner of the mutex moves its waiters to the mutex's word instead, whether they sleep at
+// that time or do not yet; there each unlock that finds the word HELD_WITH_SLEEPERS wakes one. Of those who sleep for
+// the mutex only they are modelled: the others' sleeps are word_lock.pml.
+//
 // The program: each thread waits, under the mutex, until it gets a token or the gate is open; or its wait ends by its
 // deadline or by cancellation, and it goes. The signaller lays down TOKENS tokens, under the mutex, each with a signal
 // or a broadcast, under the mutex or after it. The closer opens the gate, wakes everybody by a broadcast or by as many
@@ -25,6 +29,7 @@
 // C2  A CHOSEN waiter gets its turn, once, and does not go before that: who gives a turn gives it to one who is there.
 // C3  No signal is lost: when all is quiet, nobody waits while there is a token.
 // C4  Chosen is free: nobody touches the condition variable once it is destroyed.
+// C5  Who was moved takes the mutex as one who has slept on it. (Breaking it is a deadlock.)
 // And no deadlock: all threads end.
 #ifndef WAITERS
 #define WAITERS 3
@@ -53,6 +58,16 @@ byte next[WAITERS + 1];
 byte previous[WAITERS + 1];
 bool by_signal[WAITERS + 1];
 byte turn[WAITERS + 1]; // the semaphores
+#ifdef MOVES
+bool sleepers;             // the word: HELD, or HELD_WITH_SLEEPERS
+bool moved[WAITERS + 1];
+bool at_mutex[WAITERS + 1]; // asleep on the word
+#define SLEEPS_AT_MUTEX(who) at_mutex[who]
+#define LEAVES_SLEEP(why) atomic { why = true; at_mutex[me] = false }
+#else
+#define SLEEPS_AT_MUTEX(who) false
+#define LEAVES_SLEEP(why) why = true
+#endif
 #ifdef MUTANT_TURN_NOT_KEPT
 bool sleeps[WAITERS + 1];
 #endif
@@ -67,6 +82,50 @@ byte advanced; // of one step
 inline lock_mutex(who) {
     atomic { mutex == NOBODY -> mutex = who }
 }
+
+#ifdef MOVES
+// How a waiter takes it again (C5).
+inline lock_mutex_again(who) {
+    atomic {
+        mutex == NOBODY -> mutex = who;
+#ifndef MUTANT_MOVED_STORES_HELD
+        if
+        :: moved[who] -> sleepers = true; moved[who] = false
+        :: !moved[who]
+        fi
+#endif
+    }
+}
+
+// hf_waiter_move_to: who sleeps at its turn does so at the mutex from then on.
+inline move_to_mutex(who) {
+    moved[who] = true;
+#ifndef MUTANT_MOVES_UNANNOUNCED
+    sleepers = true;
+#endif
+    if
+    :: at_mutex[who] = true
+    :: true // was awake
+    fi;
+    give_turn(who)
+}
+
+inline wake_at_mutex(wakes) {
+    if
+    :: atomic { wakes && at_mutex[1] -> at_mutex[1] = false }
+    :: atomic { wakes && at_mutex[2] -> at_mutex[2] = false }
+#if WAITERS > 2
+    :: atomic { wakes && at_mutex[3] -> at_mutex[3] = false }
+    :: !wakes || !(at_mutex[1] || at_mutex[2] || at_mutex[3])
+#else
+    :: !wakes || !(at_mutex[1] || at_mutex[2])
+#endif
+    fi;
+    wakes = false
+}
+#else
+#define lock_mutex_again(who) lock_mutex(who)
+#endif
 
 // One step. A post to a thread that has gone, or to its next wait, would be one to memory that is used otherwise.
 inline give_turn(who) {
@@ -85,7 +144,12 @@ inline give_turn_and_advance(who) {
 
 // The turns that its owner owes are given after that, one at a time; `debt` is NULL before and after.
 inline unlock_mutex(debt) {
+#ifdef MOVES
+    atomic { debt = owed; owed = NULL; wakes = sleepers; sleepers = false; mutex = NOBODY };
+    wake_at_mutex(wakes);
+#else
     atomic { debt = owed; owed = NULL; mutex = NOBODY };
+#endif
 #ifdef MUTANT_UNLOCK_FORGETS_TURNS
     debt = NULL;
 #endif
@@ -189,8 +253,12 @@ inline broadcast(head, then) {
        // it takes twice the states.)
        :: atomic { head != NULL && mutex == me -> give_turn_and_advance(head) }
 #endif
+#ifdef MOVES
+       :: atomic { head != NULL && mutex == me -> then = next[head]; move_to_mutex(head); head = then; then = NULL }
+#else
        :: atomic { head != NULL && mutex == me -> then = next[head]; next[head] = owed; owed = head; head = then;
               then = NULL }
+#endif
        :: head == NULL -> break
        od
     fi
@@ -199,6 +267,9 @@ inline broadcast(head, then) {
 proctype Waiter(byte me) {
     byte chosen;
     bool cancelled, timed_out;
+#ifdef MOVES
+    bool wakes;
+#endif
 
 working:
     lock_mutex(me);
@@ -233,9 +304,9 @@ looking:
 #endif
     if
     :: true -> // until its turn
-        atomic { turn[me] == 1 -> turn[me] = 0; goto taking_mutex }
-    :: timed_out = true
-    :: cancelled = true
+        atomic { turn[me] == 1 && !SLEEPS_AT_MUTEX(me) -> turn[me] = 0; goto taking_mutex }
+    :: LEAVES_SLEEP(timed_out)
+    :: LEAVES_SLEEP(cancelled)
     fi;
 
     // hf_waiter_leave
@@ -257,7 +328,7 @@ looking:
     };
     // await_turn
 #ifndef MUTANT_CHOSEN_DOES_NOT_AWAIT_ITS_TURN
-    atomic { turn[me] == 1 -> turn[me] = 0 };
+    atomic { turn[me] == 1 && !SLEEPS_AT_MUTEX(me) -> turn[me] = 0 };
 #endif
     if
     :: cancelled && by_signal[me] ->
@@ -277,7 +348,7 @@ touching:
     TOUCH;
 #endif
 taking_mutex:
-    lock_mutex(me);
+    lock_mutex_again(me);
     atomic {
         ASSERT(C2, turn[me] == 0);
         waiter[me] = OUT;
@@ -298,6 +369,9 @@ ending:
 
 proctype Signaller(byte me) {
     byte chosen, then, given;
+#ifdef MOVES
+    bool wakes;
+#endif
 
 giving:
     lock_mutex(me);
@@ -322,6 +396,9 @@ giving:
 
 proctype Closer(byte me) {
     byte chosen, then, given;
+#ifdef MOVES
+    bool wakes;
+#endif
 
     if
 #ifndef CLOSES_WHEN_QUIET

@@ -218,6 +218,20 @@ void hf_waiter_give_turn(struct hf_waiter *chosen) {
     sem_post(&chosen->turn);
 }
 
+// The kernel moves who sleeps on the semaphore, if its value is what the C library sleeps on: glibc's is, and lies
+// first.
+// If not, or if the waiter does not sleep yet, nobody is moved, and the post wakes it as ever. Until the post it can't
+// go (C2), and before it the semaphore is empty: no other sleep is met there.
+void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
+    HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
+    chosen->moved = true; // published by the post
+    // Relaxed: the word is the caller's. An exchange, since others announce their sleeps on it meanwhile.
+    uint32_t was = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
+    HF_CHECK("I1", was != HF_WORD_FREE);
+    hf_futex_move((const uint32_t *)(const void *)&chosen->turn, word);
+    sem_post(&chosen->turn);
+}
+
 static uintptr_t mark_of_process(void) {
     return current_fork_depth() % HF_WAITER_ALIGNMENT;
 }

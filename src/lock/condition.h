@@ -18,6 +18,11 @@
 //     freed: they do not touch it any more. So the store that makes the list empty is the last one, as it is seen
 //     without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
 //     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose (C3).
+// C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner of the
+//     mutex does not wake the chosen: it moves their sleep from the semaphore to the mutex's word, where each unlock
+//     wakes one. So the word says HELD_WITH_SLEEPERS from then on, and a moved waiter takes it as that, however its
+//     sleep ended: the wake that it may have had was one of the word's (I2, park/word_lock.h). One that does not take
+//     the mutex passes the wake on.
 // Modelled in verify/condition.pml.
 #ifndef HF_LOCK_CONDITION_H
 #define HF_LOCK_CONDITION_H
@@ -61,6 +66,7 @@ struct hf_waiter {
     pthread_mutex_t *mutex; // that it waits with
     enum hf_waiter_state state;
     bool by_signal; // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
+    bool moved;     // CHOSEN, and may have slept on the mutex's word since (C5)
     sem_t turn;
 } __attribute__((aligned(HF_WAITER_ALIGNMENT)));
 
@@ -104,6 +110,10 @@ struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
 
 // Gives a chosen waiter its turn. Its node may be gone when this returns.
 void hf_waiter_give_turn(struct hf_waiter *chosen);
+
+// The same, and if it sleeps it sleeps on, on the word of the mutex that it waits with (C5). Requires that the caller
+// owns that mutex, by its word.
+void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen);
 
 // Turns that are still to be given, in a word; zero when there are none. In a forked child there are none either: the
 // word's low bits tell whose child's they are.

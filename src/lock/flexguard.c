@@ -118,8 +118,7 @@ static bool acquire_or_announce_sleep(uint32_t *word, struct hf_thread_record *s
 }
 
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                      struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    enum hf_word_state held = HF_WORD_HELD;
+                      struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
     struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
     for (;;) {
@@ -167,7 +166,7 @@ int hf_flexguard_clocklock(hf_flexguard_t *lock, clockid_t clock, const struct t
     struct hf_deadline deadline = {.clock = clock, .at = *at};
     if (!hf_deadline_is_valid(&deadline))
         return EINVAL;
-    return hf_flexguard_wait(&lock->word, &lock->queue_tail, &lock->releases, self, &deadline);
+    return hf_flexguard_wait(&lock->word, &lock->queue_tail, &lock->releases, self, &deadline, HF_WORD_HELD);
 }
 
 void hf_flexguard_unlock(hf_flexguard_t *lock) {

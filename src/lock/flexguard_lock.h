@@ -13,10 +13,11 @@
 extern "C" {
 #endif
 
-// Waits for the lock. Called after the word was found taken, with the caller not critical. Returns 0 with the lock held
-// and the caller critical, or ETIMEDOUT at the deadline (NULL: none).
+// Waits for the lock. Called after the word was found taken, with the caller not critical. `held` is how to take the
+// word: HF_WORD_HELD, or HF_WORD_HELD_WITH_SLEEPERS for a thread that may have slept on it (I2). Returns 0 with the
+// lock held and the caller critical, or ETIMEDOUT at the deadline (NULL: none).
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                      struct hf_thread_record *self, const struct hf_deadline *deadline)
+                      struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held)
     __attribute__((cold, visibility("hidden")));
 
 // Takes the word if it is free. The caller counts the acquisition.
@@ -40,7 +41,19 @@ static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, cons
                                        struct hf_thread_record *self, const struct hf_deadline *deadline) {
     if (HF_LIKELY(hf_flexguard_try_acquire(word, self)))
         return 0;
-    return hf_flexguard_wait(word, tail, releases, self, deadline);
+    return hf_flexguard_wait(word, tail, releases, self, deadline, HF_WORD_HELD);
+}
+
+// For a thread that may have slept on the word (I2).
+static inline void hf_flexguard_acquire_as_sleeper(uint32_t *word, hf_queue_tail *tail,
+                                                   const hf_release_count *releases, struct hf_thread_record *self) {
+    hf_critical_enter_for(self, word);
+    if (!hf_word_trylock(word, HF_WORD_HELD_WITH_SLEEPERS)) {
+        hf_critical_leave(self);
+        hf_flexguard_wait(word, tail, releases, self, NULL, HF_WORD_HELD_WITH_SLEEPERS);
+    } else if (HF_UNLIKELY(hf_count_acquisition(self))) {
+        hf_note_free(word, self, HF_STATISTICS_MUTEX);
+    }
 }
 
 // Gives the lock back and says whether the caller must wake a sleeper now (hf_word_wake). The caller

@@ -301,7 +301,7 @@ int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, cons
     // Who was woken and has not run yet is not away (writers_are_away).
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
     int error = hf_rwscl_is_writers(hf_load_relaxed(&lock->state))
-                    ? hf_flexguard_wait(&lock->word, &lock->spinners, &lock->releases, self, deadline)
+                    ? hf_flexguard_wait(&lock->word, &lock->spinners, &lock->releases, self, deadline, HF_WORD_HELD)
                     : sleep_for_word(lock, self, deadline);
     hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
     return error;

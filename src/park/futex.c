@@ -35,3 +35,9 @@ void hf_futex_wake_kind(const uint32_t *word, int count, uint32_t kind) {
 void hf_futex_wake(const uint32_t *word, int count) {
     hf_futex_wake_kind(word, count, FUTEX_BITSET_MATCH_ANY);
 }
+
+void hf_futex_move(const uint32_t *from, const uint32_t *to) {
+    int saved_errno = errno;
+    syscall(SYS_futex, from, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 1, to, 0);
+    errno = saved_errno;
+}

@@ -29,6 +29,9 @@ void hf_futex_wake(const uint32_t *word, int count);
 int hf_futex_wait_as(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline, uint32_t kind);
 void hf_futex_wake_kind(const uint32_t *word, int count, uint32_t kind);
 
+// Makes a sleeper on `from`, if there is one, a sleeper on `to`, without waking it.
+void hf_futex_move(const uint32_t *from, const uint32_t *to);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "park/deadline.h"
+#include "park/word_lock.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
@@ -43,17 +44,41 @@ static void give_turn_with_mutex(struct hf_waiter *chosen) {
         hf_waiter_give_turn(chosen);
 }
 
+// The chosen sleeps on, as one of those who sleep for the mutex: each unlock wakes one of these. The kernel keeps that
+// queue, and who runs a signal handler stands in none; so it holds nobody up.
+static void move_to_mutex(struct hf_waiter *chosen) {
+    struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
+    if (hf_mutex_can_owe_turns(mutex) && holds(mutex, hf_self()))
+        hf_waiter_move_to(&mutex->word, chosen);
+    else
+        hf_waiter_give_turn(chosen);
+}
+
 struct wait {
     struct hf_waiter waiter;
     bool sleeping;
 };
+
+static int take_mutex_again(struct hf_waiter *waiter) {
+    if (HF_LIKELY(!waiter->moved))
+        return hf_mutex_lock(waiter->mutex);
+    hf_mutex_lock_as_sleeper(hf_mutex_in(waiter->mutex)); // C5
+    return 0;
+}
+
+// Of a wait with a mutex that the caller does not have. Its owner may have moved the caller meanwhile.
+static void end_refused_wait(struct hf_waiter *waiter) {
+    hf_waiter_leave_cancelled(waiter);
+    if (waiter->moved)
+        hf_word_wake(&hf_mutex_in(waiter->mutex)->word); // C5
+}
 
 // Cancellation comes here by unwinding, before the program's own clean-up handlers run, which expect to have the mutex.
 static void end_cancelled_wait(struct wait *wait) {
     if (!wait->sleeping)
         return;
     hf_waiter_leave_cancelled(&wait->waiter);
-    hf_mutex_lock(wait->waiter.mutex);
+    take_mutex_again(&wait->waiter);
 }
 
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct hf_deadline *deadline) {
@@ -64,7 +89,7 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
     hf_condition_join(hf_condition_in(cond), &wait.waiter, mutex);
     int error = hf_mutex_unlock_to_wait(mutex);
     if (error) {
-        hf_waiter_leave_cancelled(&wait.waiter);
+        end_refused_wait(&wait.waiter);
         return error;
     }
     wait.sleeping = true;
@@ -72,7 +97,7 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
     wait.sleeping = false;
     if (result == ETIMEDOUT && !hf_waiter_leave(&wait.waiter))
         result = 0; // chosen just then
-    error = hf_mutex_lock(mutex);
+    error = take_mutex_again(&wait.waiter);
     errno = saved_errno;
     return error ? error : result;
 }
@@ -113,10 +138,10 @@ static int interposed_broadcast(pthread_cond_t *cond) {
         return hf_glibc()->cond_broadcast(cond);
     if (!hf_condition_may_have_waiters(hf_condition_in(cond)))
         return 0;
-    // A crowd of which one will find what it waits for: while the mutex is taken they queue for it, each unlock lets
-    // one in, and the next broadcast does not find those who still queue. When it is free all run, to no purpose.
+    // A crowd of which one will find what it waits for: they come one after the other, as the mutex is given back, and
+    // the next broadcast does not find those who still queue for it. If all woke up they would all run, to no purpose.
     void (*give_turn)(struct hf_waiter *) =
-        hf_condition_wakes_in_vain(hf_condition_in(cond)) ? hf_waiter_give_turn : give_turn_with_mutex;
+        hf_condition_wakes_in_vain(hf_condition_in(cond)) ? move_to_mutex : give_turn_with_mutex;
     struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond)), *next;
     for (; chosen; chosen = next) {
         next = chosen->next_chosen; // before its turn: its node may be gone after that

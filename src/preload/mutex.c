@@ -118,7 +118,7 @@ static __attribute__((noinline)) int lock_any(pthread_mutex_t *posix) {
 }
 
 static __attribute__((noinline)) int wait_for_normal(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, NULL);
+    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, NULL, HF_WORD_HELD);
     become_owner(mutex, hf_tid(self));
     return 0;
 }
@@ -144,6 +144,12 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
     if (HF_UNLIKELY(!hf_flexguard_try_word(&mutex->word, self)))
         return wait_for_normal(mutex, self);
     return count_as_owner(mutex, self, tid);
+}
+
+void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex) {
+    struct hf_thread_record *self = hf_self();
+    hf_flexguard_acquire_as_sleeper(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self);
+    become_first_owner_of_typed(mutex, self);
 }
 
 static int interposed_trylock(pthread_mutex_t *posix) {

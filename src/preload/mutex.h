@@ -5,10 +5,16 @@
 
 #include <pthread.h>
 
+#include "preload/mutex_layout.h"
+
 int hf_mutex_lock(pthread_mutex_t *posix);
 int hf_mutex_unlock(pthread_mutex_t *posix);
 
 // The same for a caller that does not want the mutex back before it is told to.
 int hf_mutex_unlock_to_wait(pthread_mutex_t *posix);
+
+// Takes a mutex under FlexGuard, of any type, that the caller does not own and may have slept on (C5,
+// lock/condition.h).
+void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex);
 
 #endif

@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <ctime>
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 
 extern "C" {
 #include "lock/condition.h"
+#include "park/word_lock.h"
 #include "thread/thread_record.h"
 }
 
@@ -140,6 +143,27 @@ TEST_F(condition, OwedTurnsAreGivenTogether) {
     EXPECT_EQ(turns_had(), 0);
     hf_turns_give_all(owed);
     EXPECT_EQ(turns_had(), 3);
+}
+
+// Shown able to fail: hf_waiter_move_to without the move (nobody is found), or without its announcement.
+TEST(condition_move, WhoIsMovedSleepsOnAtTheMutex) {
+    hf_condition shared{};
+    int moved = 0;
+    for (int round = 0; round < 50; round++) {
+        hf_waiter waiter{};
+        uint32_t word = HF_WORD_HELD;
+        hf_condition_join(&shared, &waiter, nullptr);
+        std::thread sleeper([&] { EXPECT_EQ(hf_condition_sleep(&waiter, nullptr), 0); });
+        usleep(1000); // not always enough for it to sleep; then nobody is moved, and it has its turn all the same
+        hf_waiter *chosen = hf_condition_choose_all(&shared);
+        ASSERT_EQ(chosen, &waiter);
+        hf_waiter_move_to(&word, chosen);
+        EXPECT_EQ(word, HF_WORD_HELD_WITH_SLEEPERS);
+        moved += syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0) == 1;
+        sleeper.join();
+        EXPECT_TRUE(waiter.moved);
+    }
+    EXPECT_GT(moved, 0);
 }
 
 TEST_F(condition, AForkedChildHasNoneOfTheWaitersAndOwesThemNothing) {
