@@ -61,7 +61,8 @@ static enum hf_policy policy_for(enum hf_object object, const struct hf_policy_v
 
 // Threads that come here together all find the same, so each may store it.
 void hf_policy_settle(const struct hf_policy_text *text) {
-    if (hf_load_relaxed(&hf_policies[HF_OBJECTS - 1]) != HF_POLICY_UNDECIDED)
+    // Acquire: pairs with the release of who has stored the last one, so the others are seen too.
+    if (hf_load_acquire(&hf_policies[HF_OBJECTS - 1]) != HF_POLICY_UNDECIDED)
         return;
     hf_sliced_rwlocks_choose(&text->value[HF_OBJECT_RWLOCK].parameters);
     for (int i = 0; i < HF_OBJECTS; i++) // release: pairs with the acquire in hf_policy_of

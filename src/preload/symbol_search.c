@@ -14,6 +14,7 @@ struct search {
     const char *name;
     hf_symbol_visitor *visit;
     void *argument;
+    const struct dl_phdr_info *object; // that is searched now
 };
 
 // A file in memory. Nothing in it is trusted: it need not be what the loader has loaded.
@@ -31,7 +32,21 @@ static bool has_name(const char *names, uint64_t names_size, uint32_t at, const 
     return at <= names_size && length <= names_size - at && memcmp(names + at, name, length) == 0;
 }
 
-static void search_table(struct image file, const ElfW(Shdr) * table, const ElfW(Shdr) * strings, uintptr_t base,
+// Constants are not, nor what the loader protects when it has relocated it.
+static bool is_writable(const struct dl_phdr_info *object, uintptr_t at, size_t bytes) {
+    bool writable = false;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t begin = object->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W) && at >= begin && at <= end && bytes <= end - at)
+            writable = true;
+        if (segment->p_type == PT_GNU_RELRO && at < end && at + bytes > begin)
+            return false;
+    }
+    return writable;
+}
+
+static void search_table(struct image file, const ElfW(Shdr) * table, const ElfW(Shdr) * strings,
                          const struct search *search) {
     const ElfW(Sym) *symbols = part(file, table->sh_offset, table->sh_size);
     const char *names = part(file, strings->sh_offset, strings->sh_size);
@@ -42,13 +57,20 @@ static void search_table(struct image file, const ElfW(Shdr) * table, const ElfW
         if (symbols[i].st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_FUNC) ||
             !has_name(names, strings->sh_size, symbols[i].st_name, search->name))
             continue;
-        struct hf_found_symbol found = {base + symbols[i].st_value, symbols[i].st_size, type == STT_FUNC};
+        uintptr_t address = search->object->dlpi_addr + symbols[i].st_value;
+        struct hf_found_symbol found = {
+            .address = address,
+            .bytes = symbols[i].st_size,
+            .is_function = type == STT_FUNC,
+            .is_global = ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL,
+            .is_writable = is_writable(search->object, address, symbols[i].st_size),
+        };
         search->visit(&found, search->argument);
     }
 }
 
 // The whole table where there is one, else what is exported: never both, since one has the other's symbols.
-static void search_image(struct image file, uintptr_t base, const struct search *search) {
+static void search_image(struct image file, const struct search *search) {
     const ElfW(Ehdr) *header = part(file, 0, sizeof(*header));
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
         header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
@@ -61,11 +83,13 @@ static void search_image(struct image file, uintptr_t base, const struct search 
             chosen = &sections[i];
     }
     if (chosen && chosen->sh_link < header->e_shnum)
-        search_table(file, chosen, &sections[chosen->sh_link], base, search);
+        search_table(file, chosen, &sections[chosen->sh_link], search);
 }
 
 static int search_object(struct dl_phdr_info *object, size_t size, void *argument) {
     (void)size;
+    struct search *search = argument;
+    search->object = object;
     // The program itself has no name. What has no file (the vDSO) can't be opened.
     const char *path = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
     struct stat status;
@@ -78,13 +102,13 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     close(fd);
     if (bytes == MAP_FAILED)
         return 0;
-    search_image((struct image){bytes, (size_t)status.st_size}, object->dlpi_addr, argument);
+    search_image((struct image){bytes, (size_t)status.st_size}, search);
     munmap(bytes, (size_t)status.st_size);
     return 0;
 }
 
 void hf_symbols_visit(const char *name, hf_symbol_visitor *visit, void *argument) {
-    struct search search = {name, visit, argument};
+    struct search search = {.name = name, .visit = visit, .argument = argument};
     int saved_errno = errno;
     dl_iterate_phdr(search_object, &search);
     errno = saved_errno;
@@ -101,13 +125,17 @@ static int tell_code_of_library(struct dl_phdr_info *object, size_t size, void *
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
             continue;
-        struct hf_found_symbol found = {object->dlpi_addr + segment->p_vaddr, segment->p_memsz, true};
+        struct hf_found_symbol found = {
+            .address = object->dlpi_addr + segment->p_vaddr,
+            .bytes = segment->p_memsz,
+            .is_function = true,
+        };
         search->visit(&found, search->argument);
     }
     return 0;
 }
 
 void hf_library_visit(const char *name, hf_symbol_visitor *visit, void *argument) {
-    struct search search = {name, visit, argument};
+    struct search search = {.name = name, .visit = visit, .argument = argument};
     dl_iterate_phdr(tell_code_of_library, &search);
 }

@@ -12,6 +12,8 @@ struct hf_found_symbol {
     uintptr_t address;
     size_t bytes; // as the table says
     bool is_function;
+    bool is_global;   // one definition for all that refer to it, by the linker's rules the first one found
+    bool is_writable; // as long as the program runs
 };
 
 typedef void hf_symbol_visitor(const struct hf_found_symbol *found, void *argument);

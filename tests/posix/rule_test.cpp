@@ -4,7 +4,8 @@
 // (src/preload/mutex_layout.h).
 //
 // Shown able to fail: add_place that does not look at a variable's size, or adds no offset; hf_lock_rules_mark that
-// does nothing, or marks glibc's mutexes; search_image that prefers what is exported.
+// does nothing, or marks glibc's mutexes; search_image that prefers what is exported; may_be_meant that does not look
+// at is_writable, or takes larger variables; find_place that marks the last of several.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,13 @@ struct {
 pthread_mutex_t rule_test_unnamed = PTHREAD_MUTEX_INITIALIZER;
 char rule_test_too_small[sizeof(pthread_mutex_t) - 8];
 pthread_mutex_t rule_test_plain = PTHREAD_MUTEX_INITIALIZER;
+// Variables that are no mutexes, and could be by their size.
+extern const char rule_test_constant[sizeof(pthread_mutex_t)];
+alignas(pthread_mutex_t) const char rule_test_constant[sizeof(pthread_mutex_t)] = {};
+alignas(pthread_mutex_t) char rule_test_too_large[sizeof(pthread_mutex_t) + 8];
+// Another one of that name is in rule_test_twice.c.
+[[gnu::used]] static pthread_mutex_t rule_test_twice __asm__("rule_test_twice") = PTHREAD_MUTEX_INITIALIZER;
+const char *rule_test_other_twice(void);
 
 [[gnu::noinline]] int rule_test_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
     int error = pthread_mutex_init(mutex, attributes);
@@ -75,6 +83,19 @@ TEST_F(rule, FindsVariables) {
         EXPECT_EQ(byte, 0) << "no mutex has room there";
     for (pthread_mutex_t *mutex : {&rule_test_static, &rule_test_struct.mutex, &rule_test_unnamed, &rule_test_plain})
         use(*mutex);
+}
+
+TEST_F(rule, WritesIntoNoVariableThatMayBeSomethingElse) {
+    for (char byte : rule_test_constant) // and the program was not ended by a write there
+        EXPECT_EQ(byte, 0);
+    for (char byte : rule_test_too_large)
+        EXPECT_EQ(byte, 0);
+    EXPECT_EQ(number(rule_test_twice), 0);
+    for (unsigned i = 0; i < sizeof(pthread_mutex_t); i++)
+        EXPECT_EQ(rule_test_other_twice()[i], 0) << i;
+    ASSERT_EQ(pthread_mutex_init(&rule_test_twice, nullptr), 0);
+    EXPECT_EQ(number(rule_test_twice), 9) << "its initialisation shows that it is one";
+    use(rule_test_twice);
 }
 
 TEST_F(rule, IsKeptWhenAVariableIsInitialisedAgain) {
