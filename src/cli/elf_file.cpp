@@ -2,10 +2,14 @@
 #include "cli/elf_file.hpp"
 
 #include <algorithm>
+#include <climits>
+#include <cstring>
 #include <elf.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gelf.h>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace holdfast::cli {
@@ -19,11 +23,45 @@ constexpr int our_machine = EM_AARCH64;
 constexpr int our_machine = EM_NONE;
 #endif
 
+// What is read of one file at most: tables, code, and names, of which many may be one long one. A sparse file says that
+// it has any number of gigabytes, and who reads it may be root. The symbols of a browser fit ten times.
+constexpr std::size_t bytes_max = std::size_t{256} << 20;
+
+// Files are named by processes that may want to harm who looks at them (/proc/PID/maps). So nothing but a regular file
+// is opened: opening a FIFO waits, opening a device may do anything, and a look before or after would be at another
+// file. O_NONBLOCK: nor is waited for who holds a lease of it.
+int open_regular(const std::filesystem::path &path) {
+    int place = open(path.c_str(), O_PATH | O_CLOEXEC);
+    if (place < 0)
+        return -1;
+    struct stat about {};
+    int fd = -1;
+    if (fstat(place, &about) == 0 && S_ISREG(about.st_mode))
+        fd = open(fmt::format("/proc/self/fd/{}", place).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    close(place);
+    return fd;
+}
+
+template <class Header>
+bool counts_by_section(int fd) {
+    Header header{};
+    return pread(fd, &header, sizeof header, 0) == sizeof header && header.e_shnum == 0 && header.e_shoff != 0;
+}
+
+// More than 65279 sections, as only files for the linker have: libelf makes room for as many as the file says.
+bool has_too_many_sections(int fd) {
+    unsigned char begin[EI_NIDENT] = {};
+    if (pread(fd, begin, sizeof begin, 0) != sizeof begin)
+        return false;
+    return begin[EI_CLASS] == ELFCLASS64 ? counts_by_section<Elf64_Ehdr>(fd) : counts_by_section<Elf32_Ehdr>(fd);
+}
+
 struct open_elf {
     int fd;
     Elf *handle = nullptr;
-    explicit open_elf(const std::filesystem::path &path) : fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-        if (fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
+    std::size_t bytes_left = bytes_max;
+    explicit open_elf(const std::filesystem::path &path) : fd(open_regular(path)) {
+        if (fd >= 0 && elf_version(EV_CURRENT) != EV_NONE && !has_too_many_sections(fd))
             handle = elf_begin(fd, ELF_C_READ, nullptr);
     }
     ~open_elf() {
@@ -33,6 +71,13 @@ struct open_elf {
     }
     open_elf(const open_elf &) = delete;
     open_elf &operator=(const open_elf &) = delete;
+
+    // False when that would be too much.
+    bool may_read(std::size_t bytes) {
+        bool may = bytes <= bytes_left;
+        bytes_left -= may ? bytes : 0;
+        return may;
+    }
 };
 
 // Calls visit(segment) for each.
@@ -40,6 +85,8 @@ template <class Visit>
 void visit_segments(Elf *handle, const Visit &visit) {
     std::size_t segments = 0;
     elf_getphdrnum(handle, &segments);
+    if (segments >= PN_XNUM) // as only images of memory have
+        return;
     for (std::size_t i = 0; i < segments; i++) {
         GElf_Phdr segment;
         if (gelf_getphdr(handle, static_cast<int>(i), &segment))
@@ -49,24 +96,31 @@ void visit_segments(Elf *handle, const Visit &visit) {
 
 // Calls visit(symbol, name) for each that has a name.
 template <class Visit>
-void visit_symbols(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, const Visit &visit) {
+void visit_symbols(open_elf &opened, Elf_Scn *section, const GElf_Shdr &header, const Visit &visit) {
+    GElf_Shdr names;
+    if (header.sh_entsize == 0 || !gelf_getshdr(elf_getscn(opened.handle, header.sh_link), &names) ||
+        !opened.may_read(header.sh_size) || !opened.may_read(names.sh_size))
+        return;
     Elf_Data *data = elf_getdata(section, nullptr);
-    if (!data || header.sh_entsize == 0)
+    if (!data)
         return;
     for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, static_cast<int>(i), &symbol))
             return;
-        const char *name = elf_strptr(handle, header.sh_link, symbol.st_name);
-        if (name && *name)
-            visit(symbol, name);
+        const char *name = elf_strptr(opened.handle, header.sh_link, symbol.st_name);
+        if (!name || !*name)
+            continue;
+        if (!opened.may_read(std::strlen(name)))
+            return;
+        visit(symbol, name);
     }
 }
 
 void read_segments(Elf *handle, elf_file &file) {
     visit_segments(handle, [&](const GElf_Phdr &segment) {
         file.dynamic = file.dynamic || segment.p_type == PT_DYNAMIC;
-        if (segment.p_type != PT_INTERP)
+        if (segment.p_type != PT_INTERP || segment.p_filesz > PATH_MAX)
             return;
         Elf_Data *data =
             elf_getdata_rawchunk(handle, static_cast<std::int64_t>(segment.p_offset), segment.p_filesz, ELF_T_BYTE);
@@ -75,8 +129,8 @@ void read_segments(Elf *handle, elf_file &file) {
     });
 }
 
-void read_symbols(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_file &file) {
-    visit_symbols(handle, section, header, [&](const GElf_Sym &symbol, const char *name) {
+void read_symbols(open_elf &opened, Elf_Scn *section, const GElf_Shdr &header, elf_file &file) {
+    visit_symbols(opened, section, header, [&](const GElf_Sym &symbol, const char *name) {
         (symbol.st_shndx == SHN_UNDEF ? file.imports : file.exports).insert(name);
     });
 }
@@ -92,8 +146,8 @@ void read_extent(Elf *handle, elf_symbols &file) {
     });
 }
 
-void read_places(Elf *handle, Elf_Scn *section, const GElf_Shdr &header, elf_symbols &file) {
-    visit_symbols(handle, section, header, [&](const GElf_Sym &symbol, const char *name) {
+void read_places(open_elf &opened, Elf_Scn *section, const GElf_Shdr &header, elf_symbols &file) {
+    visit_symbols(opened, section, header, [&](const GElf_Sym &symbol, const char *name) {
         auto type = GELF_ST_TYPE(symbol.st_info);
         if (symbol.st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_FUNC))
             file.symbols.push_back({.address = symbol.st_value, .bytes = symbol.st_size, .name = name});
@@ -126,8 +180,8 @@ std::optional<elf_file> read_elf(const std::filesystem::path &path) {
         if (!gelf_getshdr(section, &about))
             continue;
         if (about.sh_type == SHT_DYNSYM)
-            read_symbols(opened.handle, section, about, file);
-        else if (about.sh_type == SHT_PROGBITS && (about.sh_flags & SHF_EXECINSTR))
+            read_symbols(opened, section, about, file);
+        else if (about.sh_type == SHT_PROGBITS && (about.sh_flags & SHF_EXECINSTR) && opened.may_read(about.sh_size))
             file.pauses += count_pauses(section);
     }
     return file;
@@ -142,7 +196,7 @@ std::optional<elf_symbols> read_elf_symbols(const std::filesystem::path &path) {
     for (Elf_Scn *section = nullptr; (section = elf_nextscn(opened.handle, section));) {
         GElf_Shdr about;
         if (gelf_getshdr(section, &about) && (about.sh_type == SHT_DYNSYM || about.sh_type == SHT_SYMTAB))
-            read_places(opened.handle, section, about, file);
+            read_places(opened, section, about, file);
     }
     std::ranges::stable_sort(file.symbols, {}, &elf_symbol::address);
     return file;

@@ -20,7 +20,8 @@ struct elf_file {
     std::size_t pauses = 0;        // bytes in its code that look like x86's PAUSE, which spinning loops have
 };
 
-// Nothing if it can't be read or is no ELF file.
+// Nothing if it can't be read or is no ELF file. Nothing but regular files is opened, and what goes beyond a quarter of
+// a gigabyte of a file's tables is left out: any process may have named it.
 std::optional<elf_file> read_elf(const std::filesystem::path &path);
 
 struct elf_symbol {
@@ -36,7 +37,7 @@ struct elf_symbols {
     std::vector<elf_symbol> symbols; // of data and functions, in ascending order
 };
 
-// Nothing if it can't be read or is no ELF file. A file without symbols has none.
+// As read_elf. A file without symbols has none.
 std::optional<elf_symbols> read_elf_symbols(const std::filesystem::path &path);
 
 } // namespace holdfast::cli
