@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <fmt/core.h>
 
 #include "cli/exit_status.hpp"
@@ -19,6 +20,17 @@ int explain(const CLI::App &app, const CLI::ParseError &error) {
         return app.exit(error);
     fmt::print(stderr, "holdfast: {}: see 'holdfast --help'\n", error.what());
     return holdfast::cli::exit_usage;
+}
+
+// A full disk or a closed descriptor is noticed when what was printed leaves the buffer. Of 'run' the status is the
+// program's, whatever became of our own output.
+int checked(int status, const CLI::App &app) {
+    bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+    if (written || app.got_subcommand("run"))
+        return status;
+    fmt::print(stderr, "holdfast: not all that was printed could be written to standard output: see that there is room "
+                       "for it\n");
+    return holdfast::cli::exit_holdfast_failed;
 }
 
 } // namespace
@@ -51,7 +63,7 @@ int main(int argc, char **argv) {
         return explain(app, error);
     }
     try {
-        return chosen();
+        return checked(chosen(), app);
     } catch (const usage_error &error) {
         fmt::print(stderr, "holdfast: {}\n", error.what());
         return exit_usage;

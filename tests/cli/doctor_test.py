@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import NOBODY, assert_usage_error, wait_until, without_rights
+from conftest import COMMAND, NOBODY, assert_usage_error, wait_until, without_rights
 
 PYTHON = "/usr/bin/python3"
 
@@ -24,6 +24,23 @@ def test_json_and_text_agree(holdfast):
     assert f"service: {found['service']['state']}" in text.stdout
     for capability in found["capabilities"].values():
         assert capability["present"] or capability["remedy"], "what is missing comes with what to do"
+
+
+# Shown able to fail: without a look at standard output in main().
+@pytest.mark.parametrize("verb", [["doctor"], ["doctor", "--json"], ["doctor", "--", PYTHON], ["bench", "--list"],
+                                  ["compare", "--rounds", "1", "--locks", "glibc", "--", "true"]])
+def test_output_that_can_not_be_written_is_a_failure(verb):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        result = subprocess.run([COMMAND, *verb], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                                timeout=60)
+    assert result.returncode == 125
+    assert "holdfast: not all that was printed could be written" in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_status_of_run_is_the_programs_where_nothing_can_be_written():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        result = subprocess.run([COMMAND, "run", "--", "sh", "-c", "exit 7"], stdout=full, check=False, timeout=60)
+    assert result.returncode == 7
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
