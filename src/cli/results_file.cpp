@@ -16,6 +16,9 @@ namespace {
 // A hundred times what ./dev bench writes to its largest file.
 constexpr std::size_t bytes_max = std::size_t{256} << 20;
 
+// Ours have 5 levels. To copy and to dump a value takes stack for each.
+constexpr int depth_max = 32;
+
 constexpr const char *writers = "'holdfast bench --json' or 'holdfast compare --json'";
 
 [[noreturn]] void refuse(const std::string &path, const std::string &why) {
@@ -49,8 +52,14 @@ std::string content_of(const std::string &path) {
 json parsed(const std::string &path, const std::string &content) {
     if (content.find_first_not_of(" \t\r\n") == std::string::npos)
         refuse(path, "is empty");
+    auto not_too_deep = [&](int depth, json::parse_event_t event, const json &) {
+        bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+        if (opens && depth >= depth_max)
+            refuse(path, fmt::format("is not a results file: it is nested more than {} deep", depth_max));
+        return true;
+    };
     try {
-        return json::parse(content);
+        return json::parse(content, not_too_deep);
     } catch (const json::parse_error &error) {
         if (error.byte > content.size())
             refuse(path, fmt::format("is cut off after {} bytes", content.size()));

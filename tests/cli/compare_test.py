@@ -250,6 +250,13 @@ def test_resume_runs_only_what_is_missing(holdfast, tmp_path):
         (1, "glibc"), (1, "blocking"), (2, "blocking"), (2, "glibc")]
 
 
+def test_resume_refuses_a_file_that_is_nested_too_deep(holdfast, tmp_path):
+    path = tmp_path / "runs.json"
+    path.write_text('{"version": 2, "about": {}, "records": [' + "[" * 200_000 + "]" * 200_000 + "]}")
+    assert_usage_error(holdfast("compare", "--rounds", "1", "--locks", "glibc", "--resume", path, "--", "true"),
+                       f"'{path}'", "is not a results file")
+
+
 def test_resume_refuses_another_program(holdfast, tmp_path):
     path = tmp_path / "runs.json"
     holdfast("compare", "--rounds", "1", "--locks", "glibc", "--json", path, "--", "true")

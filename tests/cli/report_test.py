@@ -4,7 +4,7 @@
 Shown able to fail: shares of the distribution not added up; the rules' bounds turned round; values put into the page as
 they are; our own timeouts not judged; a file's version not looked at; the first status taken for ok; long cells taken
 for short; values that an axis has no place for taken for shown; locks without points drawn; lengths of slices not told
-apart.
+apart; without a limit for the depth of a file.
 """
 
 import base64
@@ -312,6 +312,7 @@ def test_which_locks_are_drawn(page, tmp_path):
     ("speed: high", ["is not JSON"]),
     ('{"about": {"machine": "x"}, "records": [{"lo', ["is cut off after"]),
     ("[]", ["is not a results file"]),
+    ('{"about": ' + '{"a": ' * 200_000 + "1" + "}" * 200_000 + ', "records": []}', ["is not a results file"]),
     ('{"about": {}}', ["records"]),
     ('{"version": 3, "about": {}, "records": []}', ["version 3", "use the holdfast that wrote it"]),
     (json.dumps({"about": ABOUT, "records": []}), ["that can be shown", "give another"]),
@@ -321,8 +322,8 @@ def test_which_locks_are_drawn(page, tmp_path):
     (json.dumps({"about": ABOUT, "records": [cells()[0], {**cells()[1], "workload": "hash-table"}]}),
      ["that can be shown"]),
     (json.dumps({"about": {**ABOUT, "program": []}, "records": []}), ["that can be shown"]),
-], ids=["empty", "no JSON", "cut off", "list", "no records", "newer", "none measured", "no machine", "no CPUs",
-        "no threads", "two workloads", "no program"])
+], ids=["empty", "no JSON", "cut off", "list", "nested too deep", "no records", "newer", "none measured",
+        "no machine", "no CPUs", "no threads", "two workloads", "no program"])
 def test_files_that_are_none(holdfast, tmp_path, content, parts):
     (tmp_path / "cells.json").write_text(content)
     result = holdfast("report", tmp_path / "cells.json", "-o", tmp_path / "page.html", timeout=30)
