@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -106,9 +107,11 @@ public:
         describe(monitored);
         if (json_file_)
             go_on();
+        for (const auto &lock : options_.locks) // before the first run, whichever lock that has
+            environments_[lock] = monitored.preload_environment({.lock = lock, .conf = "", .stats = false});
         interruption interrupted;
         try {
-            measure(monitored, interrupted);
+            measure(interrupted);
         } catch (const failure &) {
             report(); // what was measured is not lost with what could not be
             throw;
@@ -161,7 +164,7 @@ private:
                        runs_.size(), run_count());
     }
 
-    void measure(const session &monitored, const interruption &interrupted) {
+    void measure(const interruption &interrupted) {
         progress bar(run_count() - std::min(run_count(), runs_.size()));
         for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
             for (unsigned threads : options_.threads) {
@@ -170,7 +173,7 @@ private:
                     if (measured_.contains({lock, threads, round}))
                         continue;
                     bar.begin(label_of(one));
-                    if (interrupted.requested() || !measure_run(monitored, one, interrupted, bar))
+                    if (interrupted.requested() || !measure_run(one, interrupted, bar))
                         break;
                     bar.end();
                 }
@@ -179,12 +182,12 @@ private:
     }
 
     // False when interrupted.
-    bool measure_run(const session &monitored, program_run one, const interruption &interrupted, const progress &bar) {
+    bool measure_run(program_run one, const interruption &interrupted, const progress &bar) {
         background_load background(options_.background, interrupted);
         if (!background.runs())
             return false;
         program what{.arguments = filled_in(options_.program, one.threads),
-                     .variables = monitored.preload_environment({.lock = one.lock, .conf = "", .stats = false}),
+                     .variables = environments_.at(one.lock),
                      .user = user_,
                      .one_output = true};
         process_end end = process(what).wait(std::chrono::duration<double>(options_.timeout_s), &interrupted);
@@ -249,6 +252,7 @@ private:
     std::optional<metric> metric_;
     std::optional<record_file> json_file_;
     std::optional<invoker> user_;
+    std::map<std::string, environment> environments_; // by lock
     yardstick by_{};
     json about_;
     std::vector<program_run> runs_;

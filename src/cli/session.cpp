@@ -38,6 +38,11 @@ std::string preloaded_by_others(const std::string &library) {
 
 // Ours goes first, so that it is found before whatever the user preloads; both work.
 std::string preload_with(const std::string &library) {
+    // ld.so splits LD_PRELOAD there and knows no escape: it would say "ignored", and the program ran without us.
+    if (library.find_first_of(": ") != std::string::npos)
+        throw failure(fmt::format("the interposer '{}' can't be preloaded, as its path has a space or a colon: install "
+                                  "holdfast into a path without them",
+                                  library));
     std::string others = preloaded_by_others(library);
     return others.empty() ? library : library + ":" + others;
 }

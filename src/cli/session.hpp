@@ -45,7 +45,7 @@ public:
     // Variables that let a program that is linked with Holdfast find the monitor.
     environment native_environment() const;
     // Variables that do so, LD_PRELOAD included. For the lock "glibc" and no conf there are none: the program runs as
-    // it is.
+    // it is. Throws failure when the interposer lies where ld.so can't be told of it.
     environment preload_environment(const interposition &wanted) const;
 
 private:

@@ -71,6 +71,27 @@ def test_glibc_means_as_it_is(holdfast):
     assert "holdfast" not in holdfast("run", "--lock", "glibc", "--", "cat", "/proc/self/maps").stdout
 
 
+# ld.so would take such a path for two, ignore both, and the program ran without our locks.
+@pytest.mark.parametrize("name", ["a b", "a:b"])
+@pytest.mark.parametrize("verb", [["run"], ["compare", "--rounds", "1", "--locks", "glibc,blocking"]])
+def test_an_install_path_that_cannot_be_preloaded_is_refused_before_the_program_runs(tmp_path, verb, name):
+    for part in [COMMAND, INTERPOSER]:
+        place = tmp_path / name / part.parent.name
+        place.mkdir(parents=True)
+        shutil.copy(part, place)
+    command = tmp_path / name / "bin" / COMMAND.name
+    result = subprocess.run([command, *verb, "--", "touch", tmp_path / "ran"], capture_output=True, text=True,
+                            timeout=60, check=False)
+    assert (result.returncode, result.stdout) == (125, "")
+    assert result.stderr.startswith("holdfast: ") and result.stderr.count("\n") == 1
+    for part in [str(tmp_path / name / "lib" / INTERPOSER.name), "space or a colon", "install"]:
+        assert part in result.stderr
+    assert not (tmp_path / "ran").exists()
+    as_it_is = subprocess.run([command, "run", "--lock", "glibc", "--", "echo", "out"], capture_output=True, text=True,
+                              timeout=60, check=False)
+    assert (as_it_is.returncode, as_it_is.stdout, as_it_is.stderr) == (0, "out\n", "")
+
+
 # --- signals and terminals
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGRTMIN + 3])
