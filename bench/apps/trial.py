@@ -20,7 +20,7 @@ class Failed(Exception):
 
 
 def as_shell(status):
-    """128 + the signal's number where a signal ended a plain program, as 'holdfast run' has it."""
+    """128 + the signal's number where a signal ended a program, as a shell has it."""
     return 128 - status if status < 0 else status
 
 

@@ -12,6 +12,7 @@
 #include "cli/bench_picture.hpp"
 #include "cli/cell_runner.hpp"
 #include "cli/cell_summary.hpp"
+#include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interruption.hpp"
 #include "cli/machine.hpp"
@@ -49,7 +50,7 @@ public:
         }
     }
 
-    int run() {
+    ending run() {
         session monitored;
         about_ = about(monitored);
         about_["options"] = options_for_file(options_);
@@ -69,7 +70,7 @@ public:
         show_files();
         if (interrupted.requested()) {
             fmt::print(stderr, "holdfast: interrupted after {} of {} cells\n", records_.size(), cell_count());
-            return 128 + interrupted.signal();
+            return ending::by_signal(interrupted.signal());
         }
         bool all_ok = std::all_of(records_.begin(), records_.end(), [](const auto &one) {
             return one.status == cell_status::ok || one.status == cell_status::absent;
@@ -171,7 +172,7 @@ private:
     std::set<std::tuple<std::string, unsigned, unsigned, std::optional<double>, std::optional<double>>> measured_;
 };
 
-int bench(bench_options options) {
+ending bench(bench_options options) {
     if (options.list)
         return list_workloads();
     complete(options);
@@ -236,7 +237,7 @@ void add_bench(CLI::App &app, action &chosen) {
                      "Draw throughput over threads, or a heat map of lengths: a .svg or .png file (needs gnuplot)")
         ->type_name("FILE");
     verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"
-                 "130 when interrupted (what was measured is shown and kept).\n"
+                 "interrupted, by the signal (what was measured is shown and kept).\n"
                  "Example:\n"
                  "  holdfast bench shared-memory --locks glibc,flexguard,mcs --threads 1,2,4,8,16 --plot locks.png\n"
                  "  holdfast bench coro-mutex --locks ces,dispatch,go --threads 2,4 -- --bystanders 32");

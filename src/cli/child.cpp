@@ -57,7 +57,7 @@ void forward_signals() {
 
 // Waits for the program's end. A program that its terminal stops stops us too, so that the shell that waits for us can
 // tell.
-int wait_for(pid_t pid) {
+ending wait_for(pid_t pid) {
     int status = 0;
     for (;;) {
         if (waitpid(pid, &status, WUNTRACED) < 0) {
@@ -70,14 +70,14 @@ int wait_for(pid_t pid) {
         if (by_terminal)
             raise(SIGSTOP);
         if (!WIFSTOPPED(status))
-            return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+            return WIFSIGNALED(status) ? ending::by_signal(WTERMSIG(status)) : WEXITSTATUS(status);
     }
 }
 
 } // namespace
 
-int run_child(const std::vector<std::string> &arguments, const environment &variables,
-              const std::optional<invoker> &user) {
+ending run_child(const std::vector<std::string> &arguments, const environment &variables,
+                 const std::optional<invoker> &user) {
     // No signal until the program runs and we pass them on: it would end us and leave the program behind.
     sigset_t everything, before;
     sigfillset(&everything);
@@ -96,9 +96,9 @@ int run_child(const std::vector<std::string> &arguments, const environment &vari
     }
     forward_signals();
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    int status = wait_for(forward_to);
+    ending end = wait_for(forward_to);
     forward_to = 0;
-    return status;
+    return end;
 }
 
 } // namespace holdfast::cli

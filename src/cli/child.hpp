@@ -7,16 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/ending.hpp"
 #include "cli/invoker.hpp"
 #include "cli/session.hpp"
 
 namespace holdfast::cli {
 
-// Runs the program until it ends and returns the status to exit with: its own, or 128 + the signal that ended it.
+// Runs the program until it ends and returns how it ended: its status, or the signal.
 // Signals that others send to holdfast meanwhile are passed on to it; when its terminal stops it, holdfast stops
 // too.
 // Throws failure, with status 127 when there is no such program and 126 when it can't be executed.
-int run_child(const std::vector<std::string> &arguments, const environment &variables,
-              const std::optional<invoker> &user);
+ending run_child(const std::vector<std::string> &arguments, const environment &variables,
+                 const std::optional<invoker> &user);
 
 } // namespace holdfast::cli

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "cli/background_load.hpp"
+#include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/file_digest.hpp"
 #include "cli/install.hpp"
@@ -102,7 +103,7 @@ public:
         by_.higher_is_better = metric_ ? !options_.lower_is_better : options_.higher_is_better;
     }
 
-    int run() {
+    ending run() {
         session monitored;
         describe(monitored);
         if (json_file_)
@@ -123,7 +124,7 @@ public:
         }
         if (interrupted.requested()) {
             fmt::print(stderr, "holdfast: interrupted after {} of {} runs\n", runs_.size(), run_count());
-            return 128 + interrupted.signal();
+            return ending::by_signal(interrupted.signal());
         }
         bool all_ok =
             std::all_of(runs_.begin(), runs_.end(), [](const auto &one) { return one.status == run_status::ok; });
@@ -303,7 +304,7 @@ void add_compare(CLI::App &app, action &chosen) {
     verb->footer(
         "The program reads /dev/null; its output is shown when it fails.\n"
         "Exit status: 0; 1 when a run failed, timed out or printed no metric; 2 when the command line is wrong;\n"
-        "126 or 127 when the program can't be executed or found; 130 when interrupted.\n"
+        "126 or 127 when the program can't be executed or found; interrupted, by the signal.\n"
         "Example:\n"
         "  holdfast compare --locks glibc,flexguard,mcs --metric 'ops/s: ([0-9.]+)' -- ./benchmark --threads 32");
     verb->callback([options, &chosen] { chosen = [options] { return comparison(*options).run(); }; });

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fmt/core.h>
 
+#include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
@@ -24,18 +25,16 @@ int explain(const CLI::App &app, const CLI::ParseError &error) {
 
 // A full disk or a closed descriptor is noticed when what was printed leaves the buffer. Of 'run' the status is the
 // program's, whatever became of our own output.
-int checked(int status, const CLI::App &app) {
+holdfast::cli::ending checked(holdfast::cli::ending of_verb, const CLI::App &app) {
     bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
     if (written || app.got_subcommand("run"))
-        return status;
+        return of_verb;
     fmt::print(stderr, "holdfast: not all that was printed could be written to standard output: see that there is room "
                        "for it\n");
     return holdfast::cli::exit_holdfast_failed;
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
+holdfast::cli::ending carry_out(int argc, char **argv) {
     using namespace holdfast::cli;
     CLI::App app{"Locks for Linux whose speed does not depend on how many threads run.", "holdfast"};
     app.require_subcommand(1);
@@ -74,4 +73,10 @@ int main(int argc, char **argv) {
         fmt::print(stderr, "holdfast: {}\n", error.what());
         return exit_holdfast_failed;
     }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return carry_out(argc, argv).take();
 }

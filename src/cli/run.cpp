@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/child.hpp"
+#include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/invoker.hpp"
 #include "cli/session.hpp"
@@ -48,19 +49,19 @@ void print_stats(const session &session, const std::string &lock) {
         print_count("switches hidden by the kernel", totals.unseen_switches_total);
 }
 
-int run(const run_options &options) {
+ending run(const run_options &options) {
     if (options.program.empty())
         throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
     check_lock_name(options.wanted.lock);
     check_conf(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
     session session;
-    int status = run_child(options.program, session.preload_environment(options.wanted), user);
+    ending end = run_child(options.program, session.preload_environment(options.wanted), user);
     if (options.wanted.stats && options.wanted.leaves_program_as_it_is())
         fmt::print(stderr, "holdfast: lock glibc: the program ran as it is, nothing was counted\n");
     else if (options.wanted.stats)
         print_stats(session, options.wanted.lock);
-    return status;
+    return end;
 }
 
 } // namespace
@@ -87,8 +88,8 @@ void add_run(CLI::App &app, action &chosen) {
                    "Under sudo: run the program as root, not as the user who called sudo");
     verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
     verb->footer(
-        "Everything after -- is the program and its arguments. It behaves and ends as without holdfast: the exit\n"
-        "status is the program's, or 128 + the signal that ended it; 2 for a mistake on the command line; 125 when\n"
+        "Everything after -- is the program and its arguments. It behaves and ends as without holdfast: with\n"
+        "the program's exit status, or by the signal that ended it; 2 for a mistake on the command line; 125 when\n"
         "holdfast failed; 126 when the program can't be executed; 127 when there is no such program.\n\n"
         "Examples:\n"
         "  holdfast run -- ./server --threads 64\n"

@@ -4,14 +4,16 @@
 
 #include <functional>
 
+#include "cli/ending.hpp"
+
 namespace CLI {
 class App;
 }
 
 namespace holdfast::cli {
 
-// Set by the subcommand that the command line names: does the work and returns the exit status (exit_status.hpp).
-using action = std::function<int()>;
+// Set by the subcommand that the command line names: does the work and returns how it ended.
+using action = std::function<ending()>;
 
 void add_run(CLI::App &app, action &chosen);
 void add_compare(CLI::App &app, action &chosen);

@@ -49,15 +49,15 @@ def start_holdfast():
 
 @pytest.fixture
 def on_terminal():
-    """Runs the command with a terminal and returns (what the terminal got, exit status).
+    """Runs the command (or another) with a terminal and returns (what the terminal got, exit status).
 
     Types Ctrl-C once, as soon as interrupt_when says so of what the terminal has got by then.
     """
 
-    def run(*arguments, interrupt_when=lambda shown: False, timeout=60):
+    def run(*arguments, interrupt_when=lambda shown: False, timeout=60, command=COMMAND):
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execv(COMMAND, [str(COMMAND), *map(str, arguments)])
+            os.execv(command, [str(command), *map(str, arguments)])
         output, began, interrupted = b"", time.monotonic(), False
         while time.monotonic() - began < timeout:
             if select.select([terminal], [], [], 0.05)[0]:

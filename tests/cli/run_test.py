@@ -27,8 +27,15 @@ def test_exit_status_is_the_programs(holdfast, status):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT])
-def test_status_tells_the_signal_that_killed_it(holdfast, number):
-    assert holdfast("run", "--", "sh", "-c", f"kill -{int(number)} $$").returncode == 128 + number
+def test_ends_by_the_signal_that_killed_the_program(holdfast, number):
+    assert holdfast("run", "--", "sh", "-c", f"kill -{int(number)} $$").returncode == -number
+    told = subprocess.run(["sh", "-c", f"{COMMAND} run -- sh -c 'kill -{int(number)} $$'; echo $?"],
+                          capture_output=True, text=True, timeout=60, check=False).stdout
+    assert told == f"{128 + number}\n"
+
+
+def test_a_status_like_a_signals_is_a_status(holdfast):
+    assert holdfast("run", "--", "sh", "-c", "exit 130").returncode == 130
 
 
 def test_output_is_the_programs_alone(holdfast):
@@ -113,6 +120,14 @@ def test_ctrl_c_reaches_the_program_once(on_terminal):
     assert status == 0
 
 
+# A shell asks whether its command died of the signal.
+def test_ctrl_c_ends_a_shells_loop(on_terminal):
+    loop = f"for i in 1 2 3; do {COMMAND} run -- sh -c 'echo ready; exec sleep 5'; done; echo went on"
+    output, status = on_terminal("-c", loop, command="/bin/bash", interrupt_when=lambda shown: "ready" in shown)
+    assert output.count("ready") == 1 and "went on" not in output
+    assert status == -signal.SIGINT
+
+
 def test_program_has_the_terminal(on_terminal):
     output, status = on_terminal("run", "--", "sh", "-c", "test -t 0 && test -t 1 && echo terminal")
     assert "terminal" in output and status == 0
@@ -131,7 +146,7 @@ def test_a_program_that_is_stopped_and_continued_by_its_pid_ends_as_ever(start_h
     os.kill(child, signal.SIGCONT)
     wait_until(lambda: state(child) != "T")
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=10) == 128 + signal.SIGTERM
+    assert process.wait(timeout=10) == -signal.SIGTERM
 
 
 def test_ctrl_z_stops_both_and_fg_continues_both():
@@ -192,7 +207,7 @@ def test_stats_come_also_of_a_program_that_is_killed(holdfast):
                       "import threading as t, os, time\n"
                       "a=[t.Thread(target=time.sleep, args=(0.1,)) for _ in range(9)]\n"
                       "[i.start() for i in a]\n[i.join() for i in a]\nos.kill(os.getpid(), 9)")
-    assert result.returncode == 137
+    assert result.returncode == -signal.SIGKILL
     assert stats_of(result)["acquisitions"] > 10
 
 
