@@ -27,6 +27,8 @@ void run(run_context &context, std::coroutine_handle<> ready, bool (*stop)(void 
         } else if (context.deferred_top) {
             ready = context.deferred_top->handle;
             context.deferred_top = context.deferred_top->below;
+        } else if (!context.after_all.empty()) {
+            ready = context.after_all.take();
         } else {
             break;
         }
@@ -65,6 +67,14 @@ bool turn_is_over() noexcept {
     return turn_ends(*context);
 }
 
+void clear_slot(run_context &context) noexcept {
+    std::coroutine_handle<> occupant = std::exchange(context.slot, nullptr);
+    if (context.home)
+        context.home->schedule_urgent(occupant);
+    else
+        context.after_all.put(occupant);
+}
+
 bool end_turn(std::coroutine_handle<> self) noexcept {
     current->home->schedule_rotated(self);
     return true;
@@ -74,7 +84,7 @@ bool end_turn(std::coroutine_handle<> self) noexcept {
 
 void resume_next(std::coroutine_handle<> next) noexcept {
     if (current) {
-        current->slot = next;
+        pass_on(*current, next);
         return;
     }
     run_here_by_hand(next);

@@ -7,6 +7,12 @@
 //     resume() a coroutine --> it suspends, and may have put another into the slot --> resume() that one --> ...
 //                                                    nothing in the slot, nothing deferred --> back to the executor
 //
+// A coroutine may resume another by hand (handle.resume(), or the call of one that starts at once), which fills the
+// slot and comes back; then its caller fills it again before the loop has seen it.
+//
+// L1  Whoever is put into the slot is resumed: the next one to come queues who is there (pass_on).
+// Test: tests/coro/resumed_by_hand_test.
+//
 // So a million hand-overs need the stack of one, in every build mode. (Symmetric transfer needs tail calls, which g++
 // 12 does not make at -O0 or under ThreadSanitizer.) Test: tests/coro/mutex_test.
 #pragma once
@@ -15,6 +21,7 @@
 #include <coroutine>
 #include <utility>
 
+#include "holdfast/coro/handle_queue.hpp"
 #include "holdfast/coro/turn.hpp"
 
 namespace holdfast::coro {
@@ -77,16 +84,31 @@ struct run_context {
     unsigned worker = 0;
     unsigned chain = 0; // hand-overs since this thread took something from a queue
     unsigned chain_max = chain_default;
-    bool others_first = false;  // the chain was ended for the sake of who else waits for this thread
-    turn current_turn;          // of whatever this thread runs
-    bool spinning_pays = false; // the holder of a lock may be running on another CPU
-    std::coroutine_handle<> slot;
+    bool others_first = false;    // the chain was ended for the sake of who else waits for this thread
+    turn current_turn;            // of whatever this thread runs
+    bool spinning_pays = false;   // the holder of a lock may be running on another CPU
+    std::coroutine_handle<> slot; // written by pass_on() and run() alone
     deferred *deferred_top = nullptr;
+    handle_queue after_all; // who goes on here when nobody else does, where there is no `home` to queue them
 };
 
 // This thread's, or null where no coroutine runs. Not inline: a coroutine that was moved to another thread must not use
 // an address of thread-local storage that it has computed before.
 [[nodiscard]] run_context *current_context() noexcept;
+
+namespace detail {
+
+// Queues who is in the slot as others wait for it: it may own a lock.
+void clear_slot(run_context &context) noexcept;
+
+} // namespace detail
+
+// Makes `next` run on this thread, whose context that is, as soon as the caller has been suspended (L1).
+inline void pass_on(run_context &context, std::coroutine_handle<> next) noexcept {
+    if (context.slot) [[unlikely]]
+        detail::clear_slot(context);
+    context.slot = next;
+}
 
 // Resumes `ready`, and after it whatever is passed through the slot, on this thread, with `context` as its own; stops
 // early when *stop (if there is one) says so.

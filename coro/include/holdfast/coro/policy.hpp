@@ -42,7 +42,7 @@ inline bool exchange(std::coroutine_handle<> self, waiter &next) noexcept {
     next.how = passage::at_once;
     std::coroutine_handle<> handle = next.handle; // W3: as soon as `self` is queued, all may be gone
     home->schedule_rotated(self);
-    context->slot = handle;
+    pass_on(*context, handle);
     return true;
 }
 
@@ -55,7 +55,7 @@ inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &fra
     next.how = passage::at_once;
     frame = {self, context->deferred_top};
     context->deferred_top = &frame;
-    context->slot = next.handle;
+    pass_on(*context, next.handle);
     return true;
 }
 
@@ -96,7 +96,7 @@ void hand_over_suspended(waiter &next) noexcept {
         detail::end_chain(*context, next);
     } else {
         next.how = passage::at_once;
-        context->slot = next.handle;
+        pass_on(*context, next.handle);
     }
 }
 
