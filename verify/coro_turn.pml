@@ -10,17 +10,22 @@
 // or into the common one, behind as many as fit. Time is counted in sections; a turn is over after TURN of them if
 // guests are there, after TURN_MAX else. Who finds no room in a queue of the model goes elsewhere.
 //
+// With WATCHED_OWNS it is put into the queue of owners, and nobody hands over: each end of a chain leaves another lock
+// to a queued owner, so there are no more of them than locks before it runs; the model has no number of locks.
+//
 // T1  The watched task runs before BOUND sections of others have run on this worker.
 // T2  What runs here goes on without a pause when nobody else is ready.
 #define PLACES 2 // of each queue
+#ifndef CHAIN_MAX
 #define CHAIN_MAX 2
+#endif
 #define COMMON_FIRST_EVERY 2
 #define TURN 1
 #define TURN_MAX 2
 // Before the watched task come its queue's others and, if it gets into the other queue in a batch, those of that one.
 // Each queue comes first once in COMMON_FIRST_EVERY takes that are not of owners; with owners before it a take brings
-// CHAIN_MAX turns, and hand-overs.
-#define BOUND (2 * PLACES * COMMON_FIRST_EVERY * CHAIN_MAX * (TURN_MAX + 1))
+// CHAIN_MAX turns, but two at least, and hand-overs.
+#define BOUND (2 * PLACES * COMMON_FIRST_EVERY * (CHAIN_MAX > 2 -> CHAIN_MAX : 2) * (TURN_MAX + 1))
 
 bit T1, T2;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
@@ -74,7 +79,11 @@ inline find() {
     atomic {
         bool last = others_first;
 #ifndef MUTANT_OWNERS_IN_A_ROW
+#ifdef MUTANT_CHAIN_OF_ONE_IS_FULL
         last = last || chain + 1 >= CHAIN_MAX;
+#else
+        last = last || (chain > 0 && chain + 1 >= CHAIN_MAX);
+#endif
 #endif
         others_first = false;
 #ifdef MUTANT_COUNTS_OWNERS
@@ -161,10 +170,14 @@ inline run_task() {
     do
     :: over -> break
     :: atomic { !over -> count_section(); end_turn_if_over() }
+#ifndef WATCHED_OWNS
     :: atomic { !over -> count_section(); hand_over() }
+#endif
     :: !over -> break // it waits for something
     :: atomic { !over && nfull(own) -> put(own, GUEST) }
+#ifndef WATCHED_OWNS
     :: atomic { !over && !arrived && nfull(own) -> arrived = true; put(own, WATCHED) }
+#endif
     od
 }
 
@@ -187,9 +200,13 @@ proctype Worker() {
 proctype Others() {
     do
     :: atomic { !done && nfull(urgent) -> urgent!OWNER }
+#ifdef WATCHED_OWNS
+    :: atomic { !arrived && nfull(urgent) -> arrived = true; urgent!WATCHED }
+#else
+    :: atomic { !arrived && nfull(common) -> arrived = true; put(common, WATCHED) }
+#endif
     :: atomic { !done && nfull(common) -> put(common, GUEST) }
     :: atomic { !done && nfull(common) -> put(common, ROTATED) }
-    :: atomic { !arrived && nfull(common) -> arrived = true; put(common, WATCHED) }
     :: done -> break
     od
 }

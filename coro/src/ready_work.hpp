@@ -59,7 +59,9 @@ public:
     // another count as a chain of hand-overs does: who else is ready would starve behind them in the same way.
     [[nodiscard]] std::coroutine_handle<> find(worker &me, run_context &context) noexcept {
         ready_queue::entry found;
-        bool others_first = std::exchange(context.others_first, false) || context.chain + 1 >= chain_max_;
+        // One owner at least between two of the others: with a chain_max of 1 they would starve instead.
+        bool chain_is_full = context.chain > 0 && context.chain + 1 >= chain_max_;
+        bool others_first = std::exchange(context.others_first, false) || chain_is_full;
         if (!others_first && urgent_.take(&found, 1) == 1) {
             context.chain++;
             return found.handle;

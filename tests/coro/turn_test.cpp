@@ -183,6 +183,30 @@ TEST(CoroTurn, ComesForTheQueueOfAllBehindOwners) {
     }
 }
 
+// Owners in the urgent queue, behind tasks that are always ready. With a chain of 1 they must have their turns too.
+TEST(CoroTurn, OwnersRunWhereEachChainIsOfOne) {
+    constexpr int owners = 3;
+    int left = owners;
+    mutex guard;
+    pool workers(pool_options{1, 1});
+    auto own = [&]() -> task<> {
+        auto held = co_await guard.scoped_lock();
+        for (int i = 0; i < 3; i++)
+            co_await yield(); // the others come and wait
+        co_await held.unlock();
+        left--;
+    };
+    auto stay_ready = [&]() -> task<bool> {
+        patience until;
+        for (int i = 0; i < owners; i++)
+            spawn(workers, own());
+        while (left > 0 && !until.at_end())
+            co_await yield();
+        co_return left == 0;
+    };
+    EXPECT_TRUE(sync_wait(workers, stay_ready()));
+}
+
 // After an operation, as detail::turn_is_over() asks.
 template <class Waiting>
 bool is_over(turn &now, Waiting waiting) {
