@@ -121,13 +121,21 @@ template <class T>
 task<> run_in(race<T> &of, std::size_t index, task<T> one) {
     std::optional<result_or_nothing<T>> result;
     std::exception_ptr thrown;
-    co_await keep_result<T>(std::move(one), result, thrown);
+    try {
+        co_await keep_result<T>(std::move(one), result, thrown);
+    } catch (...) {
+        thrown = std::current_exception(); // no memory for its frame
+    }
     if (of.won.exchange(true, std::memory_order_acq_rel))
         co_return;
     of.index = index;
-    of.result = std::move(result);
     of.thrown = thrown;
-    of.stop.request_stop();
+    try {
+        of.result = std::move(result);
+    } catch (...) {
+        of.thrown = std::current_exception();
+    }
+    of.stop.request_stop(); // whatever was thrown: the others wait for it
 }
 
 template <class T, std::size_t... I, class... Function>
