@@ -194,6 +194,9 @@ public:
         this->value.emplace(std::move(sent));
     }
     [[nodiscard]] bool await_ready() {
+        this->done = false;
+        if (!this->value)
+            return true; // awaited again (W5), and there is nothing left to send
         this->done = this->of_.try_send(*this->value);
         return this->done || this->limits_passed();
     }
@@ -203,6 +206,8 @@ public:
     }
     [[nodiscard]] bool await_resume() noexcept {
         this->after_wait();
+        if (this->done)
+            this->value.reset();
         return this->done;
     }
 };

@@ -90,7 +90,10 @@ public:
         if (was(wait_state::waiting))
             of_.waiters_.unlink(*this);
     }
-    [[nodiscard]] bool await_ready() const { return limits_passed(); }
+    [[nodiscard]] bool await_ready() {
+        notified_ = false; // W5
+        return limits_passed();
+    }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
         prepare(self);
         arm();

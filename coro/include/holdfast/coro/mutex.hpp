@@ -394,8 +394,10 @@ public:
 
     // Uncontended, all is done here. Done, but with somebody waiting: await_suspend hands over.
     [[nodiscard]] bool await_ready() noexcept {
-        if (!of_.try_lock_spinning())
+        if (!of_.try_lock_spinning()) {
+            done_ = false; // W5
             return false;
+        }
         work();
         detail::section_ends(&of_);
         released_ = of_.release_word();
@@ -422,7 +424,7 @@ public:
             of_.unlock_unsuspended();
         }
         if (thrown_)
-            std::rethrow_exception(thrown_);
+            std::rethrow_exception(std::exchange(thrown_, nullptr));
         if constexpr (!std::is_void_v<result_type>)
             return std::move(*result_);
     }

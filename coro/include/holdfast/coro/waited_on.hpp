@@ -9,6 +9,8 @@
 //   someone_left   without the guard: a waiter that may have been before others has gone
 #pragma once
 
+#include <utility>
+
 #include "holdfast/coro/policy.hpp"
 #include "holdfast/coro/spin_guard.hpp"
 #include "holdfast/coro/wait_awaiters.hpp"
@@ -119,7 +121,7 @@ public:
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
         if (chosen_.empty())
             return end_turn(self);
-        wait_list chosen = chosen_; // a copy: this may be gone before its last one is scheduled
+        wait_list chosen = std::exchange(chosen_, {}); // taken out: this may be gone before its last one is scheduled
         return hand_over_first<Policy>(self, chosen, *this);
     }
     void await_resume() const noexcept {}

@@ -13,6 +13,7 @@
 // W3  Whoever resumes a waiter has copied what it needs of it before: the frame may be gone at once.
 // W4  A wait ends only when its limits are disarmed: after that neither the timer nor the stop request touches the
 //     frame.
+// W5  An awaiter that is kept may be awaited again: prepare() begins a wait that knows nothing of the one before.
 // Model: verify/coro_mutex.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
 #pragma once
 
@@ -56,7 +57,9 @@ struct waiter {
     waiter(const waiter &) = delete;
     waiter &operator=(const waiter &) = delete;
 
+    // Nobody else knows this one yet, or any more (W4).
     void prepare(std::coroutine_handle<> self) noexcept {
+        state.store(wait_state::arming, std::memory_order_relaxed); // W5
         handle = self;
         how = passage::queued;
         chosen_ns = 0;
