@@ -28,6 +28,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "holdfast/coro/awaitable.hpp"
 #include "holdfast/coro/policy.hpp"
 #include "holdfast/coro/spin_guard.hpp"
 #include "holdfast/coro/wait_awaiters.hpp"
@@ -35,9 +36,12 @@
 
 namespace holdfast::coro {
 
-// What with() takes: a function without arguments that does not return a reference. It can't suspend.
+// What with() takes: a function without arguments that does not return a reference. It can't suspend; so it returns
+// nothing that is awaited, as a task is: the mutex would be free before that had begun. What suspends under the mutex
+// takes scoped_lock().
 template <class Function>
-concept critical_section = std::invocable<Function &> && !std::is_reference_v<std::invoke_result_t<Function &>>;
+concept critical_section = std::invocable<Function &> && !std::is_reference_v<std::invoke_result_t<Function &>> &&
+                           !detail::awaitable<std::invoke_result_t<Function &>>;
 
 template <policy Policy>
 class basic_scoped_lock;
