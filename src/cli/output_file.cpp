@@ -2,6 +2,7 @@
 #include "cli/output_file.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -30,6 +31,35 @@ int write_all(int fd, const std::string &content) {
             done += static_cast<std::size_t>(written);
     }
     return 0;
+}
+
+// /dev/stdout leads to what standard output has open, and replacing that would lose what else is printed. Of a file
+// that is read as standard input nothing is lost. The descriptor, or -1.
+int descriptor_printed_to(const fs::path &place) {
+    struct stat there {
+    }, printed{};
+    if (stat(place.c_str(), &there) != 0 || !S_ISREG(there.st_mode))
+        return -1;
+    for (int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+        if (fstat(fd, &printed) == 0 && printed.st_dev == there.st_dev && printed.st_ino == there.st_ino)
+            return fd;
+    }
+    return -1;
+}
+
+// Whether a symbolic link on the way is a descriptor's: /proc/self/fd/7, /dev/fd/7.
+bool leads_through_descriptor(fs::path path) {
+    std::error_code error;
+    for (int links = 0; links < 40; links++) { // as many as the kernel follows
+        fs::path directory = fs::weakly_canonical(fs::absolute(path).parent_path(), error);
+        if (directory.string().starts_with("/proc/") && directory.filename() == "fd")
+            return true;
+        fs::path next = fs::read_symlink(path, error);
+        if (error)
+            return false;
+        path = directory / next;
+    }
+    return false;
 }
 
 // What a file made with open(2) would have; there is no way to ask for it but this.
@@ -69,7 +99,9 @@ output_file::output_file(const std::string &path) : name_(path) {
         throw usage_error("can't write a file without a name: give one, or leave the option out");
     if (fs::is_directory(there))
         throw usage_error(fmt::format("can't write '{}': it is a directory; give a file's name", path));
-    in_place_ = fs::exists(there) && !fs::is_regular_file(there);
+    is_descriptor_ = leads_through_descriptor(path);
+    in_place_ =
+        fs::exists(there) && (!fs::is_regular_file(there) || is_descriptor_ || descriptor_printed_to(place_) >= 0);
 
     int error = 0;
     if (in_place_ || fs::exists(there))
@@ -84,7 +116,12 @@ output_file::output_file(const std::string &path) : name_(path) {
 void output_file::write(const std::string &content) const {
     int error = 0;
     if (in_place_) {
-        int fd = open(place_.c_str(), O_WRONLY | O_CLOEXEC);
+        // What is printed to the same file goes before and behind: the two share the place where they write.
+        std::fflush(stdout);
+        int printed = descriptor_printed_to(place_);
+        fs::path name = is_descriptor_ ? fs::path(name_) : place_;
+        int fd =
+            printed >= 0 ? fcntl(printed, F_DUPFD_CLOEXEC, 0) : open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
         error = fd < 0 ? errno : write_all(fd, content);
         if (fd >= 0)
             close(fd);

@@ -15,13 +15,14 @@ public:
     // Replaces what is there. Throws failure.
     void write(const std::string &content) const;
     const std::string &name() const { return name_; }
-    // False for a device or a pipe, which gets all that is ever written.
+    // False for a device, a pipe, and a file that a descriptor of ours has open, which get all that is ever written.
     bool is_replaced() const { return !in_place_; }
 
 private:
     std::string name_;            // as the user gave it
     std::filesystem::path place_; // where it leads to
-    bool in_place_;               // a device or a pipe: can't be replaced, is written to
+    bool in_place_;               // a device, a pipe, an open file: can't be replaced, is written to
+    bool is_descriptor_;          // a descriptor's name, as /dev/stdout
 };
 
 } // namespace holdfast::cli

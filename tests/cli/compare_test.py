@@ -4,10 +4,11 @@
 import json
 import re
 import signal
+import subprocess
 import time
 
 import pytest
-from conftest import PROGRAMS, alive, assert_usage_error, running, wait_until
+from conftest import COMMAND, PROGRAMS, alive, assert_usage_error, running, wait_until
 
 # Prints a figure that depends on the lock, as the program sees it.
 BY_LOCK = 'case "$HOLDFAST_LOCK" in blocking) rate=200.5;; "") rate=100;; *) rate=50;; esac; echo "rate: $rate ops"'
@@ -248,6 +249,20 @@ def test_resume_runs_only_what_is_missing(holdfast, tmp_path):
     assert len((tmp_path / "log").read_text().splitlines()) == 5
     assert [(one["round"], one["lock"]) for one in json.loads(path.read_text())["records"]] == [
         (1, "glibc"), (1, "blocking"), (2, "blocking"), (2, "glibc")]
+
+
+# Shown able to fail: replaced as before; written where a second descriptor begins.
+@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "out.txt"])
+def test_json_goes_between_what_is_printed_to_the_same_file(tmp_path, name):
+    with open(tmp_path / "out.txt", "w", encoding="utf-8") as out:
+        result = subprocess.run([COMMAND, "compare", "--rounds", "1", "--locks", "glibc", "--json", name, "--", "true"],
+                                stdout=out, cwd=tmp_path, check=False, timeout=60)
+    assert result.returncode == 0
+    text = (tmp_path / "out.txt").read_text()
+    before, begin, rest = text.partition('{\n"version"')
+    content, end = json.JSONDecoder().raw_decode(begin + rest)
+    assert "medians of 1 round" in before and len(content["records"]) == 1
+    assert f"Records: {name}" in (begin + rest)[end:]
 
 
 def test_resume_refuses_a_file_that_is_nested_too_deep(holdfast, tmp_path):
