@@ -9,16 +9,19 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/launch.hpp"
+#include "cli/waker.hpp"
 
 namespace holdfast::cli {
 namespace {
 
 // Known to the signal handler.
 volatile pid_t forward_to = 0;
+volatile pid_t woken_by = 0; // its SIGCONT is for us
 
 void forward(int signal, siginfo_t *info, void *) {
     // What the terminal sends goes to the whole foreground group: the program has it already.
-    if (info->si_code != SI_KERNEL && forward_to > 0) {
+    bool from_waker = info->si_code == SI_USER && woken_by > 0 && info->si_pid == woken_by;
+    if (info->si_code != SI_KERNEL && forward_to > 0 && !from_waker) {
         int saved_errno = errno;
         kill(forward_to, signal);
         errno = saved_errno;
@@ -55,6 +58,15 @@ void forward_signals() {
     }
 }
 
+// Stops us as the program was stopped, until we are continued: by a shell, or by a waker when the program is continued
+// or ends without us. The kernel lets SIGTSTP, SIGTTIN and SIGTTOU stop nobody in an orphaned process group: where the
+// program has stopped by default, there is a process in the session that can see to us.
+void stop_with(pid_t program) {
+    waker beside(program);
+    woken_by = beside.pid();
+    raise(SIGSTOP);
+}
+
 // Waits for the program's end. A program that its terminal stops stops us too, so that the shell that waits for us can
 // tell.
 ending wait_for(pid_t pid) {
@@ -68,7 +80,7 @@ ending wait_for(pid_t pid) {
         // Not SIGSTOP: who sends that to the program continues the program, and would leave us behind.
         bool by_terminal = WIFSTOPPED(status) && WSTOPSIG(status) != SIGSTOP;
         if (by_terminal)
-            raise(SIGSTOP);
+            stop_with(pid);
         if (!WIFSTOPPED(status))
             return WIFSIGNALED(status) ? ending::by_signal(WTERMSIG(status)) : WEXITSTATUS(status);
     }

@@ -15,7 +15,7 @@ namespace holdfast::cli {
 
 // Runs the program until it ends and returns how it ended: its status, or the signal.
 // Signals that others send to holdfast meanwhile are passed on to it; when its terminal stops it, holdfast stops
-// too.
+// too, until one of them is continued.
 // Throws failure, with status 127 when there is no such program and 126 when it can't be executed.
 ending run_child(const std::vector<std::string> &arguments, const environment &variables,
                  const std::optional<invoker> &user);

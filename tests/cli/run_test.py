@@ -149,6 +149,36 @@ def test_a_program_that_is_stopped_and_continued_by_its_pid_ends_as_ever(start_h
     assert process.wait(timeout=10) == -signal.SIGTERM
 
 
+# In a process group of its own, as a shell would have it: the kernel stops nobody in an orphaned one this way.
+def test_holdfast_goes_on_when_only_its_program_is_continued(tmp_path):
+    note, go_on = tmp_path / "pid", tmp_path / "go"
+    process = subprocess.Popen([COMMAND, "run", "--", "sh", "-c", f"echo $$ > {note}; while ! test -e {go_on}; "
+                                "do sleep 0.05; done; exit 5"], process_group=0)
+    try:
+        child = int(wait_until(lambda: note.exists() and note.read_text().strip()))
+
+        def state(pid):
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+        def children():
+            return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+
+        for _ in range(3):
+            os.kill(child, signal.SIGTSTP)
+            wait_until(lambda: state(child) == "T" and state(process.pid) == "T")
+            os.kill(child, signal.SIGCONT)
+            wait_until(lambda: state(process.pid) != "T" and children() == [str(child)])
+        os.kill(child, signal.SIGTSTP)
+        wait_until(lambda: state(process.pid) == "T")
+        go_on.touch()
+        os.kill(child, signal.SIGCONT)
+        assert process.wait(timeout=20) == 5
+    finally:
+        go_on.touch()  # the program outlives holdfast
+        process.kill()
+        process.wait()
+
+
 def test_ctrl_z_stops_both_and_fg_continues_both():
     script = (f"set -m; {COMMAND} run -- sh -c 'sleep 0.3; kill -TSTP $$; echo continued; exit 5'; "
               "echo stopped $?; fg >/dev/null; echo ended $?")
