@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Combining: functions given to with() run on the thread of an owner before, without their callers being resumed for
 // it.
-// C++ code: coro/include/holdfast/coro/mutex.hpp (next_owner, combine, section_awaiter), policy.hpp (exchange).
+// C++ code: coro/include/holdfast/coro/mutex.hpp (next_owner, combine, section_awaiter, unlock_by), policy.hpp (exchange).
 //
 // One step is one atomic instruction, what is done under the guard, or a function's run. Each task calls with() once,
 // but task 1 locks and unlocks; who goes on when all sections are over destroys the mutex. A caller of with() that was
 // not combined goes on as the owner, runs its function itself and gives the mutex on from where it can't be suspended.
+// Task 1 unlocks by a co_await, which combines, or by its guard's destructor, which queues the next owner (M5).
 // Sleeping, limits and polling are not here (coro_mutex.pml).
 //
 // M1  Exclusion: one function runs.
@@ -136,7 +137,18 @@ resumed:
     :: !done[task] && chosen[task] && task == 1 ->
 owner:
         work(task);
-        next_owner();
+        if
+        :: task == 1 -> // by its guard's destructor
+            choose(task);
+#ifndef MUTANT_DESTRUCTOR_QUEUES_NOBODY
+            if
+            :: next != 0 -> put(next)
+            :: next == 0
+            fi;
+#endif
+            next = 0
+        :: true -> next_owner()
+        fi;
         if
         :: next == 0 -> come_out()
         :: atomic { next != 0 -> chain++; busy[task] = false };

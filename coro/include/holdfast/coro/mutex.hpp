@@ -13,6 +13,8 @@
 //     a waiter before it lets go.
 // M3  The release of the word, or of the guard, is the unlocker's last touch: the next owner may destroy the mutex.
 // M4  What waits is resumed once (W1, W2 in waiter.hpp).
+// M5  Functions of others run inside a co_await alone. An unlock that is none, as a guard's destructor, queues the next
+//     owner: it may be under a lock of its caller's which that function wants, or amid an exception.
 // Models: verify/coro_mutex.pml, verify/coro_with.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
 #pragma once
 
@@ -111,7 +113,8 @@ public:
         return limited_lock_awaiter(*this, 0, {std::nullopt, std::move(token)});
     }
 
-    // Unlocks where the caller can't be suspended: the next owner is queued. For destructors.
+    // Unlocks where the caller can't be suspended: the next owner is queued. For destructors. Runs no function of others
+    // (M5).
     void unlock_unsuspended() noexcept { unlock_by(passage::queued); }
 
     // For primitives that are built on a mutex ------------------------------------------------------------------------
@@ -282,12 +285,20 @@ private:
         return next;
     }
 
+    // M5.
     void unlock_by(passage how) noexcept {
         detail::section_ends(this);
-        if (waiter *next = next_owner()) {
+        if (waiter *next = choose_or_release()) {
             next->how = how;
             hand_over_unsuspended<Policy>(*next);
         }
+    }
+
+    // await_resume of with(): the caller goes on at once, but those after it may be combined.
+    void unlock_resumed() noexcept {
+        detail::section_ends(this);
+        if (waiter *next = next_owner())
+            hand_over_unsuspended<Policy>(*next);
     }
 
     // await_suspend of whatever unlocks. True when `self` stays suspended.
@@ -425,7 +436,7 @@ public:
             of_.resumed(*this);
         if (!done_) { // was made the owner itself
             work();
-            of_.unlock_unsuspended();
+            of_.unlock_resumed();
         }
         if (thrown_)
             std::rethrow_exception(std::exchange(thrown_, nullptr));
