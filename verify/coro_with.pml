@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Combining: functions given to with() run on the thread of an owner before, without their callers being resumed for
 // it.
-// C++ code: coro/include/holdfast/coro/mutex.hpp (next_owner, combine, section_awaiter, unlock_by), policy.hpp (exchange).
+// C++ code: coro/include/holdfast/coro/mutex.hpp (next_owner, combine, section_awaiter, unlock_by),
+// policy.hpp (exchange).
 //
 // One step is one atomic instruction, what is done under the guard, or a function's run. Each task calls with() once,
 // but task 1 locks and unlocks; who goes on when all sections are over destroys the mutex. A caller of with() that was

@@ -113,8 +113,7 @@ public:
         return limited_lock_awaiter(*this, 0, {std::nullopt, std::move(token)});
     }
 
-    // Unlocks where the caller can't be suspended: the next owner is queued. For destructors. Runs no function of others
-    // (M5).
+    // Unlocks where the caller can't be suspended: the next owner is queued. For destructors. Runs no function (M5).
     void unlock_unsuspended() noexcept { unlock_by(passage::queued); }
 
     // For primitives that are built on a mutex ------------------------------------------------------------------------
