@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Deadlines of waits, where the usual does not happen: no thread can be made for them, their executor ends.
-// Shown able to fail: with the thread made after the timer was put into the heap, the first test; without close() in
-// pool::shutdown() the last.
+// Shown able to fail: without the look at what has gone, the first test; with the thread made after the timer was put
+// into the heap, the second; without close() in pool::shutdown() the last.
 #include "holdfast/coro/timer_queue.hpp"
 
 #include <atomic>
@@ -59,6 +59,15 @@ bool takes_signal(int number) {
     sigset_t blocked;
     pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
     return sigismember(&blocked, number) == 0;
+}
+
+TEST(timer_queue, KnowsDeadlinesThatTheClockCannotTell) {
+    deadline_clock::time_point now = deadline_clock::now();
+    deadline_clock::time_point soon = now + 1h;
+    EXPECT_LT(deadline_after(std::chrono::seconds::min()), soon);
+    EXPECT_LT(deadline_after(-std::chrono::hours::max()), soon);
+    EXPECT_GE(deadline_after(0s), now);
+    EXPECT_EQ(deadline_after(std::chrono::hours::max()), deadline_clock::time_point::max());
 }
 
 TEST(CoroTimerQueue, KeepsNothingWhenItsThreadCannotBeMade) {

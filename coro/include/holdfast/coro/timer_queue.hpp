@@ -14,11 +14,13 @@ namespace holdfast::coro {
 
 using deadline_clock = std::chrono::steady_clock;
 
-// The clock's time so much from now; its last one when that is further away.
+// The clock's time so much from now; its last one when that is further away, and now when that has gone.
 template <class Rep, class Period>
 [[nodiscard]] deadline_clock::time_point deadline_after(std::chrono::duration<Rep, Period> wait) {
     using seconds = std::chrono::duration<double>;
     deadline_clock::time_point now = deadline_clock::now();
+    if (seconds(wait) <= seconds::zero()) // far enough back it can't be told in the clock's unit
+        return now;
     if (seconds(wait) >= seconds(deadline_clock::time_point::max() - now))
         return deadline_clock::time_point::max();
     return now + std::chrono::ceil<deadline_clock::duration>(wait);
