@@ -117,7 +117,7 @@ void run(run_context &context, std::coroutine_handle<> ready, bool (*stop)(void 
 // The same for threads of other pools: what an adapter calls there.
 void run_here(executor_base &home, unsigned worker, std::coroutine_handle<> ready) noexcept;
 
-// For a coroutine that was never on an executor: runs it at once, or after the caller where coroutines run already.
+// For a coroutine that was never on an executor: runs it at once. Nested in another of that kind it takes stack.
 void run_here_by_hand(std::coroutine_handle<> ready) noexcept;
 
 // Makes `next` run on this thread as soon as the caller, which is suspended, has returned from await_suspend. The
