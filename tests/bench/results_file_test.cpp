@@ -60,7 +60,8 @@ TEST_F(results_file, is_refused_with_the_reason) {
     EXPECT_NE(complaint(R"({"about": [], "records": []})").find("is not a results file"), std::string::npos);
     EXPECT_NE(complaint(R"({"version": 3, "about": {}, "records": []})").find("of version 3"), std::string::npos);
     EXPECT_NE(complaint(R"({"version": "x", "about": {}, "records": []})").find("not a number"), std::string::npos);
-    EXPECT_NE(complaint(std::string(100'000, '[')).find("is cut off"), std::string::npos);
+    EXPECT_NE(complaint(std::string(32, '[')).find("is cut off"), std::string::npos);
+    EXPECT_NE(complaint(std::string(100'000, '[')).find("nested more than 32 deep"), std::string::npos);
 }
 
 TEST_F(results_file, that_is_not_there_or_has_no_end_is_refused) {
