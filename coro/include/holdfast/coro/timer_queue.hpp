@@ -19,7 +19,7 @@ template <class Rep, class Period>
 [[nodiscard]] deadline_clock::time_point deadline_after(std::chrono::duration<Rep, Period> wait) {
     using seconds = std::chrono::duration<double>;
     deadline_clock::time_point now = deadline_clock::now();
-    if (seconds(wait) <= seconds::zero()) // far enough back it can't be told in the clock's unit
+    if (wait <= wait.zero()) // far enough back it can't be told in the clock's unit
         return now;
     if (seconds(wait) >= seconds(deadline_clock::time_point::max() - now))
         return deadline_clock::time_point::max();
