@@ -226,7 +226,7 @@ void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
     HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
     chosen->moved = true; // published by the post
     // Relaxed: the word is the caller's. An exchange, since others announce their sleeps on it meanwhile.
-    uint32_t was = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
+    uint32_t was __attribute__((unused)) = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
     HF_CHECK("I1", was != HF_WORD_FREE);
     hf_futex_move((const uint32_t *)(const void *)&chosen->turn, word);
     sem_post(&chosen->turn);
