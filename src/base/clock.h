@@ -3,8 +3,11 @@
 #ifndef HF_BASE_CLOCK_H
 #define HF_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+
+#include "base/cpu.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +41,24 @@ double hf_tick_ns(void);
 // The same for code that must not wait: measured from when the library was loaded until now, so within a percent from
 // some 20 microseconds later on. After 20 ms it does not change any more. Costs a load then.
 double hf_tick_ns_by_now(void);
+
+// The same the other way round.
+static inline uint64_t hf_ticks_of_ns(double ns) {
+    return (uint64_t)(ns / hf_tick_ns_by_now());
+}
+
+// Clocks of two CPUs differ by less.
+#define HF_CLOCK_SKEW_NS 1e6
+
+// Whether a time that was read before is from before the clock went back: a machine or a process goes on elsewhere,
+// with a smaller one. The time may have been read on another CPU.
+static inline bool hf_clock_went_back(uint64_t then, uint64_t now) {
+    return HF_UNLIKELY(then > now) && then - now > hf_ticks_of_ns(HF_CLOCK_SKEW_NS);
+}
+
+static inline uint64_t hf_ticks_apart(uint64_t one, uint64_t other) {
+    return one > other ? one - other : other - one;
+}
 
 #ifdef __cplusplus
 }

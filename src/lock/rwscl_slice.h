@@ -22,8 +22,7 @@
 enum {
     HF_RWSCL_SLICE_US_DEFAULT = 2000,
     HF_RWSCL_IDLE_US = 50,
-    HF_RWSCL_SKEW_US = 1000, // clocks of two CPUs differ by less
-    HF_RWSCL_LOOKS = 16,     // of who keeps the time of a long slice, or the idle times between them when it is over
+    HF_RWSCL_LOOKS = 16, // of who keeps the time of a long slice, or the idle times between them when it is over
 };
 
 // More than this is not made up for: a process that was stopped for minutes does not keep one kind out for as long.
@@ -40,7 +39,7 @@ static inline struct hf_rwscl_weights hf_rwscl_weights_of(const hf_rwscl_t *lock
 }
 
 static inline uint64_t hf_rwscl_ticks_of_us(double us) {
-    return (uint64_t)(us * 1000.0 / hf_tick_ns_by_now());
+    return hf_ticks_of_ns(us * 1000.0);
 }
 
 // The slice of a kind that has `weight`, beside the other's.
@@ -64,16 +63,13 @@ static inline uint64_t hf_rwscl_idle_ticks(void) {
 
 // Was `then` less than the idle time ago? Or as little ahead: clocks of two CPUs may differ.
 static inline bool hf_rwscl_is_recent(uint64_t then, uint64_t now) {
-    return (now > then ? now - then : then - now) < hf_rwscl_idle_ticks();
+    return hf_ticks_apart(now, then) < hf_rwscl_idle_ticks();
 }
 
-// A slice that began later than now did so before the clock went back (a machine or a process goes on elsewhere, with a
-// smaller one): what is left of it is not known, so nothing is. Sleeps until its end do not rest on that clock.
+// A slice that began before the clock went back: what is left of it is not known, so nothing is. Sleeps until its end
+// do not rest on that clock.
 static inline bool hf_rwscl_slice_is_over(const hf_rwscl_t *lock, uint64_t now) {
-    if (now >= hf_load_relaxed(&lock->slice_end))
-        return true;
-    uint64_t began = hf_load_relaxed(&lock->changed_at);
-    return HF_UNLIKELY(began > now) && began - now > hf_rwscl_ticks_of_us(HF_RWSCL_SKEW_US);
+    return now >= hf_load_relaxed(&lock->slice_end) || hf_clock_went_back(hf_load_relaxed(&lock->changed_at), now);
 }
 
 // How long the calling thread has run, and how often it has slept. A system call.

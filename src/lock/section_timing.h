@@ -60,7 +60,7 @@ static inline void hf_timing_begin_slice(struct hf_section_timing *timing, struc
                                          uint64_t slice_end) {
     timing->slice_end = slice_end;
     timing->timed_until = now;
-    timing->quick_ticks = (uint64_t)(HF_QUICK_NS / hf_tick_ns_by_now());
+    timing->quick_ticks = hf_ticks_of_ns(HF_QUICK_NS);
     timing->quick = 0;
     timing->stands_for = 1;
     timing->skipped = timing->behind = 0;

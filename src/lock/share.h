@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "thread/thread_record.h"
 
 #ifdef __cplusplus
@@ -95,7 +96,7 @@ static inline bool hf_share_is_active(const struct hf_share *share, uint64_t now
         return true;
     uint64_t seen = hf_load_relaxed(&share->last_seen);
     // Seen later than now: by a CPU whose clock is ahead, or before the clock went back (U8, slices.h).
-    return !hf_share_is_dead(share) && (now > seen ? now - seen : seen - now) < inactive_after;
+    return !hf_share_is_dead(share) && hf_ticks_apart(now, seen) < inactive_after;
 }
 
 // What the classes that take part in a lock have in common. `idle` are those that do not wait right now.

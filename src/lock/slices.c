@@ -12,10 +12,6 @@
 // How often a thread's nice value is looked up: a changed one takes effect with the next slice after that.
 enum { HF_WEIGHING_NS = 1000 * 1000 };
 
-static uint64_t ticks_of_ns(uint64_t ns) {
-    return (uint64_t)((double)ns / hf_tick_ns_by_now());
-}
-
 void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved) {
     hf_slices_start_over_if_forked();
     hf_slices_enter(self);
@@ -34,16 +30,16 @@ static bool is_pending(const struct hf_slices *slices) {
 }
 
 // U8. Of PENDING and NOBODYS, when the slice before became one; of others, when the slice began.
-static bool clock_went_back(const struct hf_slices *slices, uint64_t now) {
+static bool is_of_another_clock(const struct hf_slices *slices, uint64_t now) {
     uint64_t changed = hf_load_relaxed(&slices->taken_at);
     if (slices->owner && !is_pending(slices) && slices->owner->slice_began > changed)
         changed = slices->owner->slice_began;
-    return changed > now && changed - now > ticks_of_ns(HF_CLOCK_SKEW_NS);
+    return hf_clock_went_back(changed, now);
 }
 
 // U8. Whatever was to come has come. The keeper may not know that yet: it is another one that does.
 static void void_times_of_another_clock(struct hf_slices *slices, uint64_t now) {
-    if (!clock_went_back(slices, now))
+    if (!is_of_another_clock(slices, now))
         return;
     hf_store_relaxed(&slices->taken_at, now);
     slices->keeper = NULL;
@@ -112,7 +108,7 @@ static bool is_in_use(const struct hf_slices *slices, const struct hf_share *sha
 
 // Forgets the shares of classes that do not take part any more, and sums the others up.
 static void sum_up(struct hf_slices *slices, uint64_t now, struct hf_share_totals *totals) {
-    uint64_t inactive_after = ticks_of_ns(HF_INACTIVE_NS);
+    uint64_t inactive_after = hf_ticks_of_ns(HF_INACTIVE_NS);
     for (struct hf_share **link = &slices->shares; *link;) {
         struct hf_share *share = *link;
         if (hf_share_is_active(share, now, inactive_after)) {
@@ -130,7 +126,7 @@ static void sum_up(struct hf_slices *slices, uint64_t now, struct hf_share_total
 // The waiter that is next, or NULL when all are banned, until *banned_until.
 static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, uint64_t *banned_until) {
     struct hf_share_totals totals = HF_SHARE_NO_TOTALS;
-    uint64_t inactive_after = ticks_of_ns(HF_INACTIVE_NS);
+    uint64_t inactive_after = hf_ticks_of_ns(HF_INACTIVE_NS);
     struct hf_slice_waiter *next = NULL;
     sum_up(slices, now, &totals);
     *banned_until = UINT64_MAX;
@@ -178,7 +174,7 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
         return keep_time(slices, slices->due_at);
     }
     set_state(slices, next->share, 0);
-    slices->due_at = now + ticks_of_ns(HF_LATE_NS);
+    slices->due_at = now + hf_ticks_of_ns(HF_LATE_NS);
     return choose_waiter(slices, next);
 }
 
@@ -187,7 +183,7 @@ static void watch_pending(struct hf_slices *slices, struct hf_slice_waiter *self
     if (!is_pending(slices) || slices->keeper || (self->turn & HF_TURN_CHOSEN))
         return;
     slices->keeper = self;
-    slices->keeper_at = slices->due_at > now ? slices->due_at : now + ticks_of_ns(HF_LATE_NS);
+    slices->keeper_at = slices->due_at > now ? slices->due_at : now + hf_ticks_of_ns(HF_LATE_NS);
 }
 
 struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now) {
@@ -204,7 +200,7 @@ struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_r
         share->next = slices->shares;
         slices->shares = share;
     }
-    if (share->weight == 0 || now - share->weighed > ticks_of_ns(HF_WEIGHING_NS)) {
+    if (share->weight == 0 || now - share->weighed > hf_ticks_of_ns(HF_WEIGHING_NS)) {
         hf_share_set_weight(share, hf_weight_of_nice(getpriority(PRIO_PROCESS, 0))); // the calling thread's
         share->weighed = now;
     }
@@ -235,7 +231,7 @@ hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
     void_times_of_another_clock(slices, now);
     if (slices->keeper) {
-        uint64_t relief = slices->keeper == self ? 0 : ticks_of_ns(HF_RELIEF_NS);
+        uint64_t relief = slices->keeper == self ? 0 : hf_ticks_of_ns(HF_RELIEF_NS);
         if (now < slices->keeper_at + relief)
             return NULL;
     }

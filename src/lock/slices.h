@@ -165,9 +165,6 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now);
 // for a CPU, so that it is rare.
 #define HF_LATE_NS 5000000ull
 
-// Clocks of two CPUs differ by less. What is later than now by more is from before the clock went back (U8).
-#define HF_CLOCK_SKEW_NS 1000000ull
-
 // How long after a keeper's time others look, if it does not; longer where many wait.
 #define HF_RELIEF_NS 100000000ull
 

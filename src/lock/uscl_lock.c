@@ -27,7 +27,7 @@ static const hf_release_count not_counted;
 static uint64_t slice_ticks_of(struct hf_uscl_parts lock) {
     uint32_t option = hf_load_relaxed(lock.options) & HF_USCL_SLICE_BITS;
     uint32_t slice_us = option ? option - 1 : hf_load_relaxed(&default_slice_us);
-    return (uint64_t)(slice_us * 1000.0 / hf_tick_ns_by_now());
+    return hf_ticks_of_ns(slice_us * 1000.0);
 }
 
 static bool is_work_conserving(struct hf_uscl_parts lock) {
