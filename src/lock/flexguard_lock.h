@@ -20,21 +20,25 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_coun
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held)
     __attribute__((cold, visibility("hidden")));
 
-// Takes the word if it is free. The caller counts the acquisition.
-static inline bool hf_flexguard_try_word(uint32_t *word, struct hf_thread_record *self) {
+// Takes the word if it is free, as `held` (see hf_flexguard_wait). The caller counts the acquisition.
+static inline bool hf_flexguard_try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
     hf_critical_enter_for(self, word);
-    if (HF_LIKELY(hf_word_trylock(word, HF_WORD_HELD)))
+    if (HF_LIKELY(hf_word_trylock(word, held)))
         return true;
     hf_critical_leave(self);
     return false;
 }
 
-static inline bool hf_flexguard_try_acquire(uint32_t *word, struct hf_thread_record *self) {
-    if (HF_UNLIKELY(!hf_flexguard_try_word(word, self)))
+static inline bool hf_flexguard_try_acquire_as(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
+    if (HF_UNLIKELY(!hf_flexguard_try_word(word, self, held)))
         return false;
     if (HF_UNLIKELY(hf_count_acquisition(self)))
         hf_note_free(word, self, HF_STATISTICS_MUTEX);
     return true;
+}
+
+static inline bool hf_flexguard_try_acquire(uint32_t *word, struct hf_thread_record *self) {
+    return hf_flexguard_try_acquire_as(word, self, HF_WORD_HELD);
 }
 
 static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
@@ -47,13 +51,8 @@ static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, cons
 // For a thread that may have slept on the word (I2).
 static inline void hf_flexguard_acquire_as_sleeper(uint32_t *word, hf_queue_tail *tail,
                                                    const hf_release_count *releases, struct hf_thread_record *self) {
-    hf_critical_enter_for(self, word);
-    if (!hf_word_trylock(word, HF_WORD_HELD_WITH_SLEEPERS)) {
-        hf_critical_leave(self);
+    if (!hf_flexguard_try_acquire_as(word, self, HF_WORD_HELD_WITH_SLEEPERS))
         hf_flexguard_wait(word, tail, releases, self, NULL, HF_WORD_HELD_WITH_SLEEPERS);
-    } else if (HF_UNLIKELY(hf_count_acquisition(self))) {
-        hf_note_free(word, self, HF_STATISTICS_MUTEX);
-    }
 }
 
 // Gives the lock back and says whether the caller must wake a sleeper now (hf_word_wake). The caller

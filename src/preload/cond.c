@@ -28,9 +28,11 @@ static inline bool is_ours(const pthread_cond_t *cond) {
     return hf_policy_is_ours(HF_OBJECT_COND) && !(hf_cond_attributes(cond) & HF_COND_SHARED);
 }
 
-static bool holds(const struct hf_mutex *mutex, const struct hf_thread_record *self) {
+// Whether the caller has the mutex, and will give it back by a function of ours.
+static bool gives_back(const struct hf_mutex *mutex) {
+    const struct hf_thread_record *self = hf_self();
     // The depth: who has taken the mutex by glibc's own function will give it back by that, which knows of no turns.
-    return hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
+    return hf_mutex_can_owe_turns(mutex) && hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
 }
 
 // Turns are best given when the mutex is: who wakes up before can only spin or sleep again. The owner of a mutex owes
@@ -38,7 +40,7 @@ static bool holds(const struct hf_mutex *mutex, const struct hf_thread_record *s
 // their turns on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
 static void give_turn_with_mutex(struct hf_waiter *chosen) {
     struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
-    if (hf_mutex_can_owe_turns(mutex) && holds(mutex, hf_self()))
+    if (gives_back(mutex))
         hf_turns_owe(&mutex->turns_owed, chosen);
     else
         hf_waiter_give_turn(chosen);
@@ -48,7 +50,7 @@ static void give_turn_with_mutex(struct hf_waiter *chosen) {
 // queue, and who runs a signal handler stands in none; so it holds nobody up.
 static void move_to_mutex(struct hf_waiter *chosen) {
     struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
-    if (hf_mutex_can_owe_turns(mutex) && holds(mutex, hf_self()))
+    if (gives_back(mutex))
         hf_waiter_move_to(&mutex->word, chosen);
     else
         hf_waiter_give_turn(chosen);

@@ -136,12 +136,12 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
         return lock_any(posix);
     if (HF_UNLIKELY(seen != 0)) {
         if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) == tid ||
-            !hf_flexguard_try_word(&mutex->word, self))
+            !hf_flexguard_try_word(&mutex->word, self, HF_WORD_HELD))
             return lock_any(posix);
         mutex->count = 1;
         return count_as_owner(mutex, self, tid);
     }
-    if (HF_UNLIKELY(!hf_flexguard_try_word(&mutex->word, self)))
+    if (HF_UNLIKELY(!hf_flexguard_try_word(&mutex->word, self, HF_WORD_HELD)))
         return wait_for_normal(mutex, self);
     return count_as_owner(mutex, self, tid);
 }
