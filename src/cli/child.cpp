@@ -62,9 +62,12 @@ void forward_signals() {
 // or ends without us. The kernel lets SIGTSTP, SIGTTIN and SIGTTOU stop nobody in an orphaned process group: where the
 // program has stopped by default, there is a process in the session that can see to us.
 void stop_with(pid_t program) {
-    waker beside(program);
-    woken_by = beside.pid();
-    raise(SIGSTOP);
+    {
+        waker beside(program);
+        woken_by = beside.pid();
+        raise(SIGSTOP);
+    }
+    woken_by = 0; // another process may have that number next
 }
 
 // Waits for the program's end. A program that its terminal stops stops us too, so that the shell that waits for us can
