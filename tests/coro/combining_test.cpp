@@ -31,17 +31,28 @@ task<> let_others_run() {
         co_await yield();
 }
 
-// Unlock: of a guard, behind which `sections` functions wait.
-template <class Unlock>
-task<> unlock_before_sections(pool &workers, scene &here, int sections, Unlock unlock) {
+constexpr int sections = 2;
+
+using unlocking = task<> (*)(scene &here, scoped_lock held);
+
+// Unlocks a guard behind which functions wait.
+task<> unlock_before_sections(pool &workers, scene &here, unlocking unlock) {
     scoped_lock held = co_await here.guard.scoped_lock();
     for (int i = 0; i < sections; i++)
         spawn(workers, run_section(here));
     co_await let_others_run();
     here.amid_unlock = true;
-    co_await unlock(std::move(held));
+    co_await unlock(here, std::move(held));
     here.amid_unlock = false;
     co_await let_others_run();
+}
+
+void expect_run_amid(unlocking unlock, int expected) {
+    scene here;
+    pool workers(1);
+    sync_wait(workers, unlock_before_sections(workers, here, unlock));
+    EXPECT_EQ(here.ran, sections);
+    EXPECT_EQ(here.ran_amid_unlock, expected);
 }
 
 task<> unlock_by_destructor(scene &here, scoped_lock held) {
@@ -51,12 +62,7 @@ task<> unlock_by_destructor(scene &here, scoped_lock held) {
 }
 
 TEST(CoroCombining, ADestructorRunsNoFunctionOfOthers) {
-    scene here;
-    pool workers(1);
-    auto unlock = [&](scoped_lock held) { return unlock_by_destructor(here, std::move(held)); };
-    sync_wait(workers, unlock_before_sections(workers, here, 2, unlock));
-    EXPECT_EQ(here.ran, 2);
-    EXPECT_EQ(here.ran_amid_unlock, 0);
+    expect_run_amid(unlock_by_destructor, 0);
 }
 
 task<> unlock_unsuspended(scene &here, scoped_lock held) {
@@ -66,24 +72,15 @@ task<> unlock_unsuspended(scene &here, scoped_lock held) {
 }
 
 TEST(CoroCombining, AnUnlockThatDoesNotSuspendRunsNoFunctionOfOthers) {
-    scene here;
-    pool workers(1);
-    auto unlock = [&](scoped_lock held) { return unlock_unsuspended(here, std::move(held)); };
-    sync_wait(workers, unlock_before_sections(workers, here, 2, unlock));
-    EXPECT_EQ(here.ran, 2);
-    EXPECT_EQ(here.ran_amid_unlock, 0);
+    expect_run_amid(unlock_unsuspended, 0);
 }
 
-task<> unlock_awaited(scoped_lock held) {
+task<> unlock_awaited(scene &, scoped_lock held) {
     co_await held.unlock();
 }
 
 TEST(CoroCombining, AnUnlockThatIsAwaitedRunsThem) {
-    scene here;
-    pool workers(1);
-    sync_wait(workers, unlock_before_sections(workers, here, 2, unlock_awaited));
-    EXPECT_EQ(here.ran, 2);
-    EXPECT_EQ(here.ran_amid_unlock, 2);
+    expect_run_amid(unlock_awaited, sections);
 }
 
 // The first of the functions behind a destructor is run by its own caller, and those behind it on its way.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coro/gathering.hpp"
+#include "coro/started_by_hand.hpp"
 #include "holdfast/coro/pool.hpp"
 #include "holdfast/coro/spawn.hpp"
 
@@ -224,29 +225,18 @@ TYPED_TEST(CoroMutex, IsFreeWhenTheCallerOfItsLastSectionGoesOn) {
     EXPECT_TRUE(found_free);
 }
 
-// Runs at once, on no executor.
-struct by_hand {
-    struct promise_type {
-        by_hand get_return_object() noexcept { return {}; }
-        std::suspend_never initial_suspend() noexcept { return {}; }
-        std::suspend_never final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-    };
-};
-
 // It goes on inside the unlocker, so it must have been the owner itself: then those behind it have had their turns.
 TYPED_TEST(CoroMutex, ASectionOnNoExecutorIsNotPartOfTheSectionBefore) {
     TypeParam guard;
     ASSERT_TRUE(guard.try_lock());
     bool found_free = false;
-    auto come = [&]() -> by_hand {
+    auto come = [&]() -> started_by_hand {
         co_await guard.with([] {});
         found_free = guard.try_lock();
         if (found_free)
             guard.unlock_unsuspended();
     };
-    auto come_after = [&]() -> by_hand {
+    auto come_after = [&]() -> started_by_hand {
         co_await guard.lock();
         guard.unlock_unsuspended();
     };

@@ -4,9 +4,9 @@
 // Shown able to fail: docs/coroutines-checks.md.
 #include <chrono>
 #include <coroutine>
-#include <exception>
 #include <gtest/gtest.h>
 
+#include "coro/started_by_hand.hpp"
 #include "holdfast/coro/condition_variable.hpp"
 #include "holdfast/coro/event.hpp"
 #include "holdfast/coro/mutex.hpp"
@@ -19,16 +19,6 @@ using namespace holdfast::coro;
 using namespace std::chrono_literals;
 
 constexpr auto generous = 20s; // for a test that fails
-
-struct detached {
-    struct promise_type {
-        detached get_return_object() noexcept { return {}; }
-        std::suspend_never initial_suspend() noexcept { return {}; }
-        std::suspend_never final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-    };
-};
 
 // What a coroutine awaits that is to be called back.
 struct callback {
@@ -53,7 +43,7 @@ task<> end_at_once() {
 TEST(CoroResumedByHand, AChildOfADetachedCoroutineRuns) {
     event done;
     pool workers(1u);
-    auto begin = [&]() -> detached {
+    auto begin = [&]() -> started_by_hand {
         co_await end_at_once();
         done.set();
     };
@@ -69,11 +59,11 @@ TEST(CoroResumedByHand, AChildOfADetachedCoroutineRuns) {
 TEST(CoroResumedByHand, AChildRunsWithoutAnExecutor) {
     mutex gate;
     bool child_ended = false, caller_ended = false;
-    auto begin = [&]() -> detached {
+    auto begin = [&]() -> started_by_hand {
         co_await end_at_once();
         child_ended = true;
     };
-    auto call = [&]() -> detached {
+    auto call = [&]() -> started_by_hand {
         co_await gate.lock();
         begin();
         co_await end_at_once();

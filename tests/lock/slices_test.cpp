@@ -64,6 +64,12 @@ protected:
         hf_share_charge(who.share, ticks);
         who.share->last_seen = origin + until;
     }
+    // A slice, all of it. The other is active too, but does not want the lock now.
+    void use_up_beside(one &who, one &other) {
+        take(who, 0);
+        use(who, slice, slice);
+        use(other, 0, slice);
+    }
     hf_slice_wake choose(std::uint64_t now) { return hf_slices_choose(&all, origin + now); }
 };
 
@@ -164,9 +170,7 @@ TEST_F(slices, OfEqualsTheFirstIsNext) {
 
 TEST_F(slices, WhoHasUsedMoreIsBannedUntilItHasPaid) {
     one a = make(), b = make();
-    take(a, 0);
-    use(a, slice, slice);
-    use(b, 0, slice); // active, but does not want the lock now
+    use_up_beside(a, b);
     join(a, slice);
     EXPECT_FALSE(a.chosen());
     EXPECT_EQ(all.owner, nullptr);
@@ -178,9 +182,7 @@ TEST_F(slices, WhoHasUsedMoreIsBannedUntilItHasPaid) {
 
 TEST_F(slices, WhoComesDuringABanIsNotHeldUp) {
     one a = make(), b = make();
-    take(a, 0);
-    use(a, slice, slice);
-    use(b, 0, slice);
+    use_up_beside(a, b);
     join(a, slice);
     join(b, slice + 1);
     EXPECT_TRUE(b.chosen());
@@ -193,9 +195,7 @@ TEST_F(slices, NobodyIsBannedWhoHoldsSomethingElseOrWhereWorkIsConserved) {
     for (bool work_conserving : {false, true}) {
         one a = make(), b = make();
         all.work_conserving = work_conserving;
-        take(a, 0);
-        use(a, slice, slice);
-        use(b, 0, slice);
+        use_up_beside(a, b);
         a.waiter = {};
         a.waiter.share = a.share;
         a.waiter.never_banned = !work_conserving;
@@ -362,9 +362,7 @@ TEST_F(slices, WhoIsChosenByAnotherClockIsLate) {
 
 TEST_F(slices, ABanByAnotherClockEnds) {
     one a = make(), b = make();
-    take(a, 0);
-    use(a, slice, slice);
-    use(b, 0, slice);
+    use_up_beside(a, b);
     join(a, slice);
     ASSERT_FALSE(a.chosen());
     hf_slices_look(&all, &a.waiter, origin + slice - back);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "deadline.hpp"
+#include "held_up.hpp"
 #include "made_mutex.hpp"
 #include "threads_and_processes.hpp"
 
@@ -356,30 +357,19 @@ TEST_P(cond_with_every_mutex, MayBeDestroyedAndFreedRightAfterTheSignalForItsOnl
 
 // As collectors of garbage hold threads up. Shown able to fail: a broadcast whose waiters hand it on to each other.
 TEST_P(cond_with_every_mutex, ABroadcastReachesTheOthersThoughOneIsHeldUpInASignalHandler) {
-    static std::atomic<bool> held_up, let_go;
-    held_up = let_go = false;
-    struct sigaction action {
-    }, before{};
-    action.sa_handler = [](int) {
-        held_up = true;
-        while (!let_go)
-            usleep(1000);
-    };
-    sigaction(SIGUSR2, &action, &before);
+    holding_up handler;
     constexpr int threads = 16;
     team waiters(threads, [&](int member) { place.get_permit(every_wait[member % 4]); });
     place.until_waiting(threads);
-    pthread_kill(waiters.handle(0), SIGUSR2);
-    EXPECT_TRUE(eventually([] { return held_up.load(); }));
+    handler.hold_up(waiters.handle(0));
     EXPECT_EQ(pthread_mutex_lock(mutex), 0);
     place.permits = threads;
     EXPECT_EQ(pthread_cond_broadcast(cond), 0);
     EXPECT_EQ(pthread_mutex_unlock(mutex), 0);
     place.until_served(threads - 1);
-    let_go = true;
+    handler.let_go();
     waiters.join();
     EXPECT_EQ(place.served, threads);
-    sigaction(SIGUSR2, &before, nullptr);
 }
 
 // Of two waiters one leaves by its deadline at the very time of a signal: then the signal is the other's. Each round

@@ -5,12 +5,12 @@
 // Shown able to fail: a moved waiter that takes the mutex as HELD (all), or so only when it was cancelled
 // (TheOthersAreServedThoughSomeAreCancelled); a move that does not say HELD_WITH_SLEEPERS.
 #include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <pthread.h>
 #include <string>
 
 #include "deadline.hpp"
+#include "held_up.hpp"
 #include "made_mutex.hpp"
 #include "threads_and_processes.hpp"
 
@@ -165,39 +165,26 @@ bool serves_in_turn() {
 
 // As collectors of garbage hold threads up: one that waits for a broadcast, and one that waits for the mutex after it.
 TEST_P(crowd, TheOthersAreServedThoughOneIsHeldUpInASignalHandler) {
-    static std::atomic<bool> held_up, let_go;
-    held_up = let_go = false;
-    struct sigaction action {
-    }, before{};
-    action.sa_handler = [](int) {
-        held_up = true;
-        while (!let_go)
-            usleep(1000);
-    };
-    sigaction(SIGUSR2, &action, &before);
+    holding_up handler;
     for (bool first : {true, false}) {
         if (!first && serves_in_turn())
             continue;
         served = 0;
-        held_up = let_go = false;
         team all(members, [this](int) { get_permit(); });
         come_in_vain();
         if (first)
-            pthread_kill(all.handle(0), SIGUSR2);
-        EXPECT_TRUE(!first || eventually([] { return held_up.load(); }));
+            handler.hold_up(all.handle(0));
         lock();
         permits = members;
         EXPECT_EQ(pthread_cond_broadcast(&cond), 0);
         if (!first) // it waits for the mutex
-            pthread_kill(all.handle(0), SIGUSR2);
-        EXPECT_TRUE(first || eventually([] { return held_up.load(); }));
+            handler.hold_up(all.handle(0));
         unlock();
         until(&crowd::served, members - 1);
-        let_go = true;
+        handler.let_go();
         all.join();
         EXPECT_EQ(served, members);
     }
-    sigaction(SIGUSR2, &before, nullptr);
 }
 
 } // namespace
