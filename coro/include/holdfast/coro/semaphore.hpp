@@ -3,7 +3,7 @@
 //
 // S1  Permits are not lost and not made: those that are free, plus those given to waiters, are those released.
 // S2  While somebody waits, no permit is free.
-// Test: tests/coro/primitives_test.
+// Model: verify/coro_semaphore.pml. Test: tests/coro/primitives_test.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 //
 // R1  Exclusion: one writer, or any number of readers.
 // R2  Nobody is forgotten: while the first in the list could enter, it is not in the list.
-// Test: tests/coro/primitives_test.
+// Model: verify/coro_shared.pml. Test: tests/coro/primitives_test.
 #pragma once
 
 #include <cstddef>
