@@ -31,6 +31,7 @@ struct worker_counts {
 // every coroutine that was spawned on the pool and has not ended is destroyed, wherever it waits. Locks that it holds
 // by a guard are released by that; `sync_wait` throws executor_stopped. So primitives that these coroutines wait for,
 // or hold, must outlive the pool's end: declare them before the pool, or call shutdown() while they are there.
+// Model: verify/coro_end.pml.
 class pool final : public executor_base {
 public:
     // Throws std::system_error when a thread can't be started.
