@@ -26,7 +26,10 @@ typedef struct hf_uscl {
 #define HF_USCL_INIT                                                                                                   \
     { 0, 0, 0 }
 
-enum { HF_USCL_SLICE_US_MAX = 100000 };
+enum {
+    HF_USCL_SLICE_US_MAX = 100000,
+    HF_USCL_INACTIVE_MS_MAX = 10000,
+};
 
 // Makes the lock free, with the process's default slice. Zeroed memory is a free lock too.
 static inline void hf_uscl_init(hf_uscl_t *lock) {
@@ -48,6 +51,12 @@ HF_API int hf_uscl_set_default_slice(uint32_t slice_us);
 // Makes the lock work-conserving, or not: then who finds the lock free takes it, also in another class's slice, and
 // nobody waits while the lock is free because of what it has used. May be called at any time.
 HF_API void hf_uscl_set_work_conserving(hf_uscl_t *lock, bool work_conserving);
+
+// Sets how long a class still takes part after it has used the lock: 1 to HF_USCL_INACTIVE_MS_MAX milliseconds; 1,000
+// where nothing was set. As long others wait for its sake when they have used more than their share; then it is
+// forgotten, with all that it has used. Takes effect when a thread next comes to wait; a ban that has begun by then
+// ends as it was to. Returns 0 or EINVAL. May be called at any time.
+HF_API int hf_uscl_set_inactive(hf_uscl_t *lock, uint32_t inactive_ms);
 
 // Puts the calling thread into a class: threads of one class have a share in common, of every lock. 0: a class of its
 // own, as every thread has when it starts. The weight of a class is that of the thread that began its last slice.

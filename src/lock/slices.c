@@ -106,9 +106,14 @@ static bool is_in_use(const struct hf_slices *slices, const struct hf_share *sha
            share == hf_load_relaxed(&slices->untimed_holder);
 }
 
+static uint64_t inactive_ticks(const struct hf_slices *slices) {
+    uint32_t ms = slices->inactive_ms ? slices->inactive_ms : HF_INACTIVE_MS;
+    return hf_ticks_of_ns(ms * 1e6);
+}
+
 // Forgets the shares of classes that do not take part any more, and sums the others up.
 static void sum_up(struct hf_slices *slices, uint64_t now, struct hf_share_totals *totals) {
-    uint64_t inactive_after = hf_ticks_of_ns(HF_INACTIVE_NS);
+    uint64_t inactive_after = inactive_ticks(slices);
     for (struct hf_share **link = &slices->shares; *link;) {
         struct hf_share *share = *link;
         if (hf_share_is_active(share, now, inactive_after)) {
@@ -126,7 +131,7 @@ static void sum_up(struct hf_slices *slices, uint64_t now, struct hf_share_total
 // The waiter that is next, or NULL when all are banned, until *banned_until.
 static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, uint64_t *banned_until) {
     struct hf_share_totals totals = HF_SHARE_NO_TOTALS;
-    uint64_t inactive_after = hf_ticks_of_ns(HF_INACTIVE_NS);
+    uint64_t inactive_after = inactive_ticks(slices);
     struct hf_slice_waiter *next = NULL;
     sum_up(slices, now, &totals);
     *banned_until = UINT64_MAX;

@@ -72,7 +72,9 @@ struct hf_slices {
     uint32_t waiters;
     uint32_t guard; // a lock word (park/word_lock.h)
 
-    bool work_conserving; // under the guard
+    // Under the guard: as the lock's options said when somebody last came to wait.
+    uint16_t work_conserving : 1;
+    uint16_t inactive_ms : 15; // 0: HF_INACTIVE_MS
 
     // The holder's, under the lock's word. Of a section that is not counted there is neither of the two.
     hf_release_count releases;       // of the word
@@ -158,8 +160,8 @@ hf_slice_wake hf_slices_give_up(struct hf_slices *slices, struct hf_share *share
 // Chooses who is next if the slice is over, or the chosen one late.
 hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now);
 
-// How long a class stays in the sum of weights after it has used the lock.
-#define HF_INACTIVE_NS 1000000000ull
+// How long a class stays in the sum of weights after it has used the lock, where its options say nothing.
+enum { HF_INACTIVE_MS = 1000 };
 
 // A chosen waiter that has not come after that time, with the word free, is late. Longer than a thread usually waits
 // for a CPU, so that it is rare.

@@ -114,7 +114,8 @@ static void clear(struct hf_slices *slices) {
     slices->spinners = NULL;
     slices->due_at = slices->virtual_now = slices->taken_at = 0;
     slices->releases = 0;
-    slices->work_conserving = false;
+    slices->work_conserving = 0;
+    slices->inactive_ms = 0;
 }
 
 static struct hf_slices *find(const uint32_t *lock) {

@@ -7,6 +7,9 @@
 #include "lock/uscl_lock.h"
 #include "park/deadline.h"
 
+_Static_assert((int)HF_USCL_SLICE_US_MAX < (int)HF_USCL_SLICE_BITS, "fits into the options, plus one");
+_Static_assert(HF_USCL_INACTIVE_MS_MAX <= (UINT32_MAX >> HF_USCL_INACTIVE_SHIFT), "fits into the options");
+
 static inline struct hf_uscl_parts parts_of(hf_uscl_t *lock) {
     return (struct hf_uscl_parts){.word = &lock->word, .slices = &lock->slices, .options = &lock->options};
 }
@@ -35,12 +38,17 @@ void hf_uscl_destroy(hf_uscl_t *lock) {
     hf_uscl_init(lock);
 }
 
+// Others may be setting another option.
+static void set_option(hf_uscl_t *lock, uint32_t bits, uint32_t value) {
+    uint32_t options = hf_load_relaxed(&lock->options);
+    while (!hf_cas_relaxed(&lock->options, options, (options & ~bits) | value))
+        options = hf_load_relaxed(&lock->options);
+}
+
 int hf_uscl_set_slice(hf_uscl_t *lock, uint32_t slice_us) {
     if (slice_us > HF_USCL_SLICE_US_MAX)
         return EINVAL;
-    uint32_t options = hf_load_relaxed(&lock->options);
-    while (!hf_cas_relaxed(&lock->options, options, (options & ~(uint32_t)HF_USCL_SLICE_BITS) | (slice_us + 1)))
-        options = hf_load_relaxed(&lock->options);
+    set_option(lock, HF_USCL_SLICE_BITS, slice_us + 1);
     return 0;
 }
 
@@ -52,9 +60,14 @@ int hf_uscl_set_default_slice(uint32_t slice_us) {
 }
 
 void hf_uscl_set_work_conserving(hf_uscl_t *lock, bool work_conserving) {
-    uint32_t bit = HF_USCL_WORK_CONSERVING, options = hf_load_relaxed(&lock->options);
-    while (!hf_cas_relaxed(&lock->options, options, work_conserving ? options | bit : options & ~bit))
-        options = hf_load_relaxed(&lock->options);
+    set_option(lock, HF_USCL_WORK_CONSERVING, work_conserving ? HF_USCL_WORK_CONSERVING : 0);
+}
+
+int hf_uscl_set_inactive(hf_uscl_t *lock, uint32_t inactive_ms) {
+    if (inactive_ms == 0 || inactive_ms > HF_USCL_INACTIVE_MS_MAX)
+        return EINVAL;
+    set_option(lock, UINT32_MAX << HF_USCL_INACTIVE_SHIFT, inactive_ms << HF_USCL_INACTIVE_SHIFT);
+    return 0;
 }
 
 void hf_uscl_set_class(uint32_t number) {

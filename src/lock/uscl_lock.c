@@ -30,8 +30,11 @@ static uint64_t slice_ticks_of(struct hf_uscl_parts lock) {
     return hf_ticks_of_ns(slice_us * 1000.0);
 }
 
-static bool is_work_conserving(struct hf_uscl_parts lock) {
-    return hf_load_relaxed(lock.options) & HF_USCL_WORK_CONSERVING;
+// Under the guard.
+static void take_options_over(struct hf_uscl_parts lock, struct hf_slices *slices) {
+    uint32_t options = hf_load_relaxed(lock.options);
+    slices->work_conserving = (options & HF_USCL_WORK_CONSERVING) != 0;
+    slices->inactive_ms = (uint16_t)(options >> HF_USCL_INACTIVE_SHIFT);
 }
 
 // The slice of a thread that exits would hold others up for its rest.
@@ -148,7 +151,7 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
     hf_slices_lock(slices, self, &saved);
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_slices_share_of(slices, self, now);
-    slices->work_conserving = is_work_conserving(lock);
+    take_options_over(lock, slices);
     bool has_slice = hf_uscl_own_slice(slices, self, now);
     bool has_word = share && !has_slice && take_idle_word(lock, slices, share, self);
     if (!share || has_slice || has_word) {

@@ -16,10 +16,15 @@
 extern "C" {
 #endif
 
-// A lock's options: its slice in microseconds plus one, or 0 for the process's; and a bit.
+// A lock's options. Zero: nothing was said.
+//
+//     bits 18..31   after how many milliseconds a class is inactive, or 0: HF_INACTIVE_MS (slices.h)
+//     bit 17        work-conserving
+//     bits 0..16    its slice in microseconds plus one, or 0 for the process's
 enum {
-    HF_USCL_SLICE_BITS = (1 << 30) - 1,
-    HF_USCL_WORK_CONSERVING = 1 << 30,
+    HF_USCL_SLICE_BITS = (1 << 17) - 1,
+    HF_USCL_WORK_CONSERVING = 1 << 17,
+    HF_USCL_INACTIVE_SHIFT = 18,
 };
 
 // Where a lock's parts are. Zero at first.

@@ -180,8 +180,9 @@ static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
         choice.discipline = HF_DISCIPLINE_BLOCKING;
     } else if (strcmp(value->lock, "uscl") == 0) {
         choice.discipline = HF_DISCIPLINE_USCL;
-        choice.uscl_options =
-            value->parameters.slice_us_plus_1 | (value->parameters.work_conserving ? HF_USCL_WORK_CONSERVING : 0u);
+        choice.uscl_options = value->parameters.slice_us_plus_1 |
+                              (value->parameters.work_conserving ? HF_USCL_WORK_CONSERVING : 0u) |
+                              value->parameters.inactive_ms << HF_USCL_INACTIVE_SHIFT;
     } else if (kind->bytes <= HF_GATE_BYTES) {
         choice.gate = kind;
         choice.discipline = HF_DISCIPLINE_GATED;

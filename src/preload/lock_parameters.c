@@ -41,6 +41,21 @@ static bool read_slice(struct hf_text_part text, struct hf_lock_parameters *para
     return true;
 }
 
+static bool read_inactive(struct hf_text_part text, struct hf_lock_parameters *parameters) {
+    uint32_t number;
+    if (!take_number(&text, &number))
+        return false;
+    uint64_t ms = number;
+    if (hf_text_part_is(text, "s"))
+        ms *= 1000;
+    else if (!hf_text_part_is(text, "ms"))
+        return false;
+    if (ms == 0 || ms > HF_USCL_INACTIVE_MS_MAX)
+        return false;
+    parameters->inactive_ms = (uint32_t)ms;
+    return true;
+}
+
 static bool read_ratio(struct hf_text_part text, struct hf_lock_parameters *parameters) {
     uint32_t reads, writes;
     if (!take_number(&text, &reads) || text.length == 0 || *text.start != ':')
@@ -78,6 +93,7 @@ static const struct {
 } known[] = {
     {"flexguard", "bias", read_bias, "use throughput or latency"},
     {"uscl", "slice", read_slice, "give a time from 0 to 100ms with its unit, as in 2ms or 500us"},
+    {"uscl", "inactive", read_inactive, "give a time from 1ms to 10s with its unit, as in 1s or 200ms"},
     {"uscl", "work-conserving", read_work_conserving, "use yes or no"},
     {"rwscl", "ratio", read_ratio, "give the readers' and the writers' shares, 1 to 1000 each, as in 9:1"},
     {"rwscl", "slice", read_slice, "give a time from 0 to 100ms with its unit, as in 2ms or 500us"},

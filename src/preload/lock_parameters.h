@@ -16,6 +16,7 @@ struct hf_lock_parameters {
     uint32_t slice_us_plus_1; // u-SCL and RW-SCL
     uint32_t read_share;      // RW-SCL: of read_share + write_share
     uint32_t write_share;
+    uint32_t inactive_ms; // u-SCL
     bool work_conserving; // u-SCL
     bool latency;         // FlexGuard: bias=latency
 };

@@ -10,7 +10,8 @@ static void check(const hf_policy_value &value) {
     const hf_lock_parameters &said = value.parameters;
     bool knows_slices = value.lock && std::strstr(value.lock, "scl");
     if ((value.lock && std::strlen(value.lock) == 0) || said.slice_us_plus_1 > 100'001 ||
-        (said.slice_us_plus_1 && !knows_slices) || (said.read_share == 0) != (said.write_share == 0))
+        (said.slice_us_plus_1 && !knows_slices) || said.inactive_ms > 10'000 ||
+        (said.read_share == 0) != (said.write_share == 0))
         std::abort();
 }
 

@@ -31,6 +31,12 @@ static int try_out_reader_writer(void) {
     return !hf_rwscl_read_trylock(&lock);
 }
 
+static int set_options(void) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    hf_uscl_set_work_conserving(&lock, 0);
+    return hf_uscl_set_slice(&lock, 500) || hf_uscl_set_inactive(&lock, 200);
+}
+
 int main(void) {
     TRY_OUT(flexguard, HF_FLEXGUARD_INIT);
     TRY_OUT(blocking, HF_BLOCKING_INIT);
@@ -38,7 +44,7 @@ int main(void) {
     TRY_OUT(ticket, HF_TICKET_INIT);
     TRY_OUT(mcs, HF_MCS_INIT);
     TRY_OUT(uscl, HF_USCL_INIT);
-    if (try_out_reader_writer())
+    if (try_out_reader_writer() || set_options())
         return 1;
     return hf_version()[0] == '\0' || hf_monitor_present();
 }

@@ -8,6 +8,7 @@
 // look at the word, or not at the thread (ASliceIsOverWhenItsOwnerWaitsAtAnotherLock); hf_slices_retire that does
 // nothing; next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
 // hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that forgets nobody (InactiveSharesAreForgotten);
+// inactive_ticks that is always a second (ASharesInactivity...);
 // void_times_of_another_clock that does nothing, or leaves the slice's end or the keeper as it is
 // (ASliceOfAnotherClock...), or due_at (WhoIsChosenByAnotherClock...); hf_share_is_active that takes who is seen later
 // than now for active (ABanByAnotherClockEnds).
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "holdfast/uscl.h"
 #include "lock/slices.h"
 #include "lock/slices_memory.h"
 #include "park/word_lock.h"
@@ -233,6 +235,28 @@ TEST_F(slices, InactiveSharesAreForgotten) {
     EXPECT_EQ(all.shares, a.share);
     EXPECT_EQ(all.shares->next, nullptr);
     (void)b;
+}
+
+// inactive_ms, from the shortest to the longest time that can be set; b was last seen at the origin.
+TEST_F(slices, ASharesInactivityIsAsLongAsTheLockSays) {
+    for (std::uint64_t ms : {1, 7, 1000, int(HF_USCL_INACTIVE_MS_MAX)}) {
+        all = {};
+        all.inactive_ms = static_cast<std::uint16_t>(ms);
+        auto inactive = static_cast<std::uint64_t>(1e6 / hf_tick_ns()) * ms;
+        one a = make(), b = make();
+        take(a, 0);
+        use(a, 2 * inactive, inactive - inactive / 8); // more than b may claim in that time
+        join(a, inactive - inactive / 8);
+        EXPECT_FALSE(a.chosen()) << "b is still active";
+        EXPECT_NEAR(static_cast<double>(all.keeper_at - origin), static_cast<double>(inactive),
+                    static_cast<double>(inactive) / 100)
+            << "the ban ends with b's activity";
+        hf_slices_look(&all, &a.waiter, origin + inactive + inactive / 8);
+        EXPECT_TRUE(a.chosen());
+        EXPECT_EQ(all.shares, a.share) << "b is forgotten";
+        EXPECT_EQ(a.share->next, nullptr);
+        (void)b;
+    }
 }
 
 TEST_F(slices, WhoIsChosenAndLateIsPassedOver) {

@@ -4,7 +4,9 @@
 //
 // Shown able to fail: hf_slices_of that always makes new ones (TakesOver...); sum_up that forgets nobody
 // (AThreadThatExitsIsForgotten); start_over_in_child that does nothing (AChildStartsOver: hangs until its alarm);
-// hf_thread_set_class that does nothing (AClassHasOneShare); trylock that needs a slice (TriesInAnothersSlice).
+// hf_thread_set_class that does nothing (AClassHasOneShare); trylock that needs a slice (TriesInAnothersSlice);
+// set_option that clears nothing, take_options_over without inactive_ms (OptionsDoNot...); hf_uscl_set_inactive that
+// takes 0 (RefusesAnInactivity...).
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -58,6 +60,36 @@ TEST(uscl, RefusesASliceThatIsTooLong) {
     EXPECT_EQ(hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX), 0);
     EXPECT_EQ(hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX + 1), EINVAL);
     EXPECT_EQ(hf_uscl_set_default_slice(HF_USCL_SLICE_US_MAX + 1), EINVAL);
+}
+
+TEST(uscl, RefusesAnInactivityThatIsNoneOrTooLong) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    EXPECT_EQ(hf_uscl_set_inactive(&lock, 1), 0);
+    EXPECT_EQ(hf_uscl_set_inactive(&lock, HF_USCL_INACTIVE_MS_MAX), 0);
+    EXPECT_EQ(hf_uscl_set_inactive(&lock, 0), EINVAL);
+    EXPECT_EQ(hf_uscl_set_inactive(&lock, HF_USCL_INACTIVE_MS_MAX + 1), EINVAL);
+    EXPECT_EQ(hf_uscl_set_inactive(&lock, UINT32_MAX), EINVAL);
+}
+
+// Each option at both of its ends beside the others, as who comes to wait takes them over.
+TEST(uscl, OptionsDoNotDisturbEachOther) {
+    for (std::uint32_t slice_us : {0, int(HF_USCL_SLICE_US_MAX)})
+        for (std::uint32_t inactive_ms : {1, int(HF_USCL_INACTIVE_MS_MAX)})
+            for (bool work_conserving : {false, true}) {
+                hf_uscl_t lock = HF_USCL_INIT;
+                hf_uscl_set_work_conserving(&lock, !work_conserving);
+                hf_uscl_set_inactive(&lock, inactive_ms == 1 ? HF_USCL_INACTIVE_MS_MAX : 1);
+                hf_uscl_set_slice(&lock, slice_us == 0 ? HF_USCL_SLICE_US_MAX : 0);
+                hf_uscl_set_slice(&lock, slice_us);
+                hf_uscl_set_inactive(&lock, inactive_ms);
+                hf_uscl_set_work_conserving(&lock, work_conserving);
+                EXPECT_EQ(lock.options & HF_USCL_SLICE_BITS, slice_us + 1);
+                contend(lock);
+                EXPECT_EQ(lock.slices->inactive_ms, inactive_ms);
+                EXPECT_EQ(lock.slices->work_conserving, work_conserving);
+                hf_uscl_destroy(&lock);
+                EXPECT_EQ(lock.options, 0u);
+            }
 }
 
 TEST(uscl, TriesInAnothersSlice) {

@@ -5,7 +5,8 @@
 //
 // Shown able to fail: add_place that does not look at a variable's size, or adds no offset; hf_lock_rules_mark that
 // does nothing, or marks glibc's mutexes; search_image that prefers what is exported; may_be_meant that does not look
-// at is_writable, or takes larger variables; find_place that marks the last of several.
+// at is_writable, or takes larger variables; find_place that marks the last of several; choice_for without inactive_ms
+// (SaysWhenAClassIsInactive).
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include "lock/slices.h"
 #include "threads_and_processes.hpp"
 
 namespace {
@@ -115,6 +117,21 @@ TEST_F(rule, FindsCallsOfInitInAFunction) {
     use(outside);
     EXPECT_EQ(pthread_mutex_destroy(&in_function), 0);
     EXPECT_EQ(pthread_mutex_destroy(&outside), 0);
+}
+
+TEST_F(rule, SaysWhenAClassIsInactive) {
+    ASSERT_EQ(pthread_mutex_lock(&rule_test_static), 0);
+    team other;
+    other.add([] {
+        EXPECT_EQ(pthread_mutex_lock(&rule_test_static), 0);
+        EXPECT_EQ(pthread_mutex_unlock(&rule_test_static), 0);
+    });
+    auto *slices = reinterpret_cast<hf_slices **>(&rule_test_static.__data.__list.__next);
+    EXPECT_TRUE(eventually([&] { return hf_load_acquire(slices) != nullptr; }));
+    EXPECT_EQ(pthread_mutex_unlock(&rule_test_static), 0);
+    other.join();
+    ASSERT_NE(*slices, nullptr);
+    EXPECT_EQ((*slices)->inactive_ms, 20u);
 }
 
 TEST_F(rule, LeavesGlibcsMutexesAlone) {

@@ -2,7 +2,8 @@
 // What HOLDFAST_CONF may say, and the sentence for each way to say it wrong.
 //
 // Shown able to fail: read_slice that does not look at the unit, or at its greatest value; rule_for that never finds
-// the place again; length_of_pair that stops at every comma; parameters taken although a later one is wrong.
+// the place again; length_of_pair that stops at every comma; parameters taken although a later one is wrong;
+// read_inactive without its greatest value.
 #include <gtest/gtest.h>
 #include <string>
 
@@ -50,11 +51,22 @@ TEST(policy_text, ReadsParameters) {
     EXPECT_EQ(slice("100ms"), 100001u);
     hf_lock_parameters both = read("mutex:uscl(work-conserving=yes,slice=1ms)").value[HF_OBJECT_MUTEX].parameters;
     EXPECT_TRUE(both.work_conserving);
+    EXPECT_EQ(both.inactive_ms, 0u) << "nothing was said";
     EXPECT_EQ(both.slice_us_plus_1, 1001u);
     EXPECT_TRUE(read("mutex:flexguard(bias=latency)").value[HF_OBJECT_MUTEX].parameters.latency);
     EXPECT_FALSE(read("mutex:default(bias=throughput)").value[HF_OBJECT_MUTEX].parameters.latency);
     hf_policy_value again = read("mutex:uscl(slice=1ms),mutex:uscl").value[HF_OBJECT_MUTEX];
     EXPECT_EQ(again.parameters.slice_us_plus_1, 0u) << "the last one counts, with all that it says";
+}
+
+TEST(policy_text, ReadsAfterWhatTimeAClassIsInactive) {
+    auto inactive = [](const std::string &text) {
+        return read("mutex@place:u-scl(slice=0,inactive=" + text + ")").rule[0].value.parameters.inactive_ms;
+    };
+    EXPECT_EQ(inactive("1ms"), 1u);
+    EXPECT_EQ(inactive("1s"), 1000u);
+    EXPECT_EQ(inactive("10000ms"), 10'000u);
+    EXPECT_EQ(inactive("10s"), 10'000u);
 }
 
 TEST(policy_text, KnowsOneMoreReaderWriterLock) {
@@ -113,7 +125,14 @@ TEST(policy_text, SaysWhatIsWrong) {
         {"mutex:uscl(slice=-1ms)", "can't be '-1ms'"},
         {"mutex:uscl(slice)", "can't be ''"},
         {"mutex:uscl(slice=1ms,work-conserving=perhaps)", "work-conserving can't be 'perhaps': use yes or no"},
-        {"mutex:uscl(bias=latency)", "uscl has no parameter 'bias': use slice, work-conserving"},
+        {"mutex:uscl(bias=latency)", "uscl has no parameter 'bias': use slice, inactive, work-conserving"},
+        {"mutex:uscl(inactive=0ms)", "uscl's inactive can't be '0ms': give a time from 1ms to 10s"},
+        {"mutex:uscl(inactive=10001ms)", "can't be '10001ms'"},
+        {"mutex:uscl(inactive=11s)", "can't be '11s'"},
+        {"mutex:uscl(inactive=1000000s)", "can't be '1000000s'"},
+        {"mutex:uscl(inactive=5us)", "can't be '5us'"},
+        {"mutex:uscl(inactive=1)", "can't be '1'"},
+        {"rwlock:rw-scl(inactive=1s)", "rwscl has no parameter 'inactive': use ratio, slice"},
         {"mutex:uscl()", "uscl has no parameter ''"},
         {"mutex:flexguard(bias=speed)", "bias can't be 'speed': use throughput or latency"},
         {"mutex:mcs(slice=1ms)", "mcs takes no parameters"},

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Which lock each of the program's reader-writer locks is: what the policy says of all of them, or a rule of some
+// ("rwlock@PLACE:LOCK", lock_rules.h). A lock must not change hands while it is in use. So, where there are rules, the
+// lock itself says which one is its own, from its first use on, whichever function that is:
+//
+//     pthread_rwlock_init, by its caller or the lock's address
+//     UNMADE ---------------------------------------------------+----> MADE + the rule's number (0: none) <--+
+//     any other function, by the lock's address ----------------+        |                                   |
+//                                                                        +--- pthread_rwlock_init, again ----+
+//
+// UNMADE is what glibc's initialisers leave there, static ones and pthread_rwlock_init. Threads that use a lock for the
+// first time together find the same, since places never change once they are found: so each may store it. Nothing is
+// written to a variable that only has the name of a place.
+#ifndef HF_PRELOAD_RWLOCK_CHOICE_H
+#define HF_PRELOAD_RWLOCK_CHOICE_H
+
+#include "preload/policy.h"
+#include "preload/rwlock_layout.h"
+
+enum hf_rwlock_rule {
+    HF_RWLOCK_UNMADE = 0,
+    HF_RWLOCK_MADE = 1,
+};
+
+struct hf_rwlock_choice {
+    uint32_t policy;                 // enum hf_policy: OURS, SLICED or GLIBCS
+    struct hf_rwscl_options options; // of SLICED
+};
+
+// What the policy says of all locks, and each rule of its own. All who call this say the same; before the policy of
+// reader-writer locks is stored. Says whether there are rules for them.
+bool hf_rwlock_choices_make(const struct hf_policy_text *text) __attribute__((cold));
+
+// Is any of the choices SLICED?
+bool hf_rwlocks_may_be_sliced(void);
+
+// The lock has just been initialised, by a call that returns to `caller`.
+void hf_rwlock_choose(struct hf_rwlock *rwlock, const void *caller);
+
+// Of a lock of this process alone. The same at each call.
+const struct hf_rwlock_choice *hf_rwlock_choice_of(struct hf_rwlock *rwlock);
+
+#endif
