@@ -76,9 +76,9 @@ void add_run(CLI::App &app, action &chosen) {
         ->capture_default_str();
     verb->add_option("--conf", options->wanted.conf,
                      "What to do with which objects: mutex, cond, rwlock, spin and barrier may be 'flexguard' or\n"
-                     "'glibc', a mutex any lock, some with parameters: 'mutex:u-scl(slice=2ms)'; mutex@NAME is\n"
-                     "the one of that name, or those that the function or library of that name initialises;\n"
-                     "counts more than --lock")
+                     "'glibc', a mutex any lock, some with parameters: 'mutex:u-scl(slice=2ms)'; mutex@NAME and\n"
+                     "rwlock@NAME are the one of that name, or those that the function or library of that name\n"
+                     "initialises; counts more than --lock")
         ->type_name("KIND:LOCK,...")
         ->envname(HF_CONF_VARIABLE);
     verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // pthread_mutex_init, pthread_rwlock_init and pthread_spin_init: glibc's, which Holdfast's locks need no more than, and
-// a note of who called (observe/creation_sites.h); a mutex may have a rule for its caller (lock_rules.h). A lock of
-// static storage needs none of them, and has a name; C++'s std::mutex calls none.
+// a note of who called (observe/creation_sites.h); a mutex or a reader-writer lock may have a rule for its caller
+// (lock_rules.h). A lock of static storage needs none of them, and has a name; C++'s std::mutex calls none.
 #include <pthread.h>
 
 #include "observe/observation.h"
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
+#include "preload/mutex_layout.h"
+#include "preload/rwlock_choice.h"
 #include "preload/symbol_version.h"
 
 static int interposed_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
@@ -19,6 +21,8 @@ static int interposed_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr
 
 static int interposed_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attributes) {
     int error = hf_glibc()->rwlock_init(rwlock, attributes);
+    if (!error)
+        hf_rwlock_choose(hf_rwlock_in(rwlock), __builtin_return_address(0));
     hf_note_creation(rwlock, __builtin_return_address(0));
     return error;
 }

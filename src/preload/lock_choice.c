@@ -14,6 +14,7 @@
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
 #include "preload/policy.h"
+#include "preload/rwlock_choice.h"
 
 struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGUARD
 
@@ -199,12 +200,15 @@ __attribute__((constructor)) static void choose(void) {
     hf_lock_choices[0] = choice_for(&policy.value[HF_OBJECT_MUTEX]);
     bool gated = hf_lock_choices[0].gate != NULL;
     for (unsigned i = 0; i < policy.rules; i++) {
+        if (policy.rule[i].kind != HF_OBJECT_MUTEX)
+            continue;
         hf_lock_choices[i + 1] = choice_for(&policy.rule[i].value);
         gated |= hf_lock_choices[i + 1].gate != NULL;
     }
     if (gated)
         pthread_atfork(NULL, NULL, do_without_gates_in_child);
-    if (strcmp(policy.value[HF_OBJECT_RWLOCK].lock, HF_RWSCL_NAME) == 0)
+    if (hf_rwlocks_may_be_sliced())
         hf_rwscl_table_watch_forks();
     hf_lock_rules_find(&policy);
+    hf_lock_rules_mark_variables();
 }

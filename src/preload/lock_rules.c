@@ -3,76 +3,94 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/atomic.h"
+#include "preload/mutex_layout.h"
 #include "preload/symbol_search.h"
 
 enum { HF_PLACES_MAX = 64 };
 
-// Where rules apply: a mutex at `begin`, or the code from there to `end`. Written before the program's threads run.
-static struct {
+// Where a rule applies: to a lock at `begin`, or to what the code from there to `end` initialises.
+struct place {
     uintptr_t begin;
     uintptr_t end;
+    enum hf_object kind;
     int number;
     bool is_code;
-} places[HF_PLACES_MAX];
-static unsigned place_count;
-
-struct place_search {
-    int number;
-    size_t offset;
-    bool whole;        // no offset: the variable is the mutex
-    bool found_global; // the others of that name are not what the program refers to
-    unsigned variables;
-    struct hf_mutex *last;
+    bool is_only_one; // variable of its name
 };
 
-static void mark(struct hf_mutex *mutex, int number) {
-    // The other attributes decide first: what is glibc's stays glibc's.
-    if (hf_mutex_is_ours(mutex))
-        hf_store_relaxed(&mutex->kind, (mutex->kind & ~HF_KIND_RULE_BITS) | number << HF_KIND_RULE_SHIFT);
+struct places {
+    struct place place[HF_PLACES_MAX];
+    unsigned count;
+};
+
+// NULL until they are found, then never changed. A reader-writer lock may be used, and a rule needed, on several
+// threads before the interposer's constructor has run: each looks for itself, and the first one's answer is kept.
+static struct places *found_places;
+
+struct place_search {
+    struct places *places;
+    enum hf_object kind;
+    int number;
+    size_t offset;
+    bool whole;        // no offset: the variable is the lock
+    bool found_global; // the others of that name are not what the program refers to
+    unsigned variables;
+    struct place *last;
+};
+
+static size_t bytes_of(enum hf_object kind) {
+    return kind == HF_OBJECT_RWLOCK ? sizeof(pthread_rwlock_t) : sizeof(pthread_mutex_t);
 }
 
-// A variable that can't be a mutex, or have one there, is another one of that name.
+static size_t alignment_of(enum hf_object kind) {
+    return kind == HF_OBJECT_RWLOCK ? _Alignof(pthread_rwlock_t) : _Alignof(pthread_mutex_t);
+}
+
+// A variable that can't be such a lock, or have one there, is another one of that name.
 static bool may_be_meant(const struct hf_found_symbol *found, const struct place_search *search) {
+    size_t bytes = bytes_of(search->kind);
     if (found->is_function)
         return true;
-    if (!found->is_writable || (found->address + search->offset) % _Alignof(struct hf_mutex) != 0)
+    if (!found->is_writable || (found->address + search->offset) % alignment_of(search->kind) != 0)
         return false;
     if (search->whole)
-        return found->bytes == sizeof(pthread_mutex_t);
-    return search->offset <= found->bytes && found->bytes - search->offset >= sizeof(struct hf_mutex);
+        return found->bytes == bytes;
+    return search->offset <= found->bytes && found->bytes - search->offset >= bytes;
 }
 
 static void add_place(const struct hf_found_symbol *found, void *argument) {
     struct place_search *search = argument;
-    if (place_count == HF_PLACES_MAX || !may_be_meant(found, search))
+    struct places *places = search->places;
+    if (places->count == HF_PLACES_MAX || !may_be_meant(found, search))
         return;
     if (!found->is_function && found->is_global) {
         if (search->found_global)
             return;
         search->found_global = true;
     }
-    uintptr_t begin = found->address + search->offset;
-    places[place_count].begin = begin;
-    places[place_count].end = found->address + found->bytes;
-    places[place_count].number = search->number;
-    places[place_count].is_code = found->is_function;
-    place_count++;
+    struct place *place = &places->place[places->count++];
+    place->begin = found->address + search->offset;
+    place->end = found->address + found->bytes;
+    place->kind = search->kind;
+    place->number = search->number;
+    place->is_code = found->is_function;
     if (!found->is_function) {
         search->variables++;
-        search->last = (struct hf_mutex *)begin;
+        search->last = place;
     }
 }
 
-static void find_place(const char *place, int number) {
-    struct place_search search = {.number = number, .whole = true};
-    if (strstr(place, ".so")) {
-        hf_library_visit(place, add_place, &search);
+static void find_place(struct places *places, const struct hf_policy_rule *rule, int number) {
+    struct place_search search = {.places = places, .kind = rule->kind, .number = number, .whole = true};
+    if (strstr(rule->place, ".so")) {
+        hf_library_visit(rule->place, add_place, &search);
         return;
     }
     char name[HF_PLACE_BYTES];
-    strncpy(name, place, sizeof(name) - 1);
+    strncpy(name, rule->place, sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     char *plus = strchr(name, '+');
     if (plus) {
@@ -81,25 +99,55 @@ static void find_place(const char *place, int number) {
         search.offset = strtoul(plus + 1, NULL, 0);
     }
     hf_symbols_visit(name, add_place, &search);
-    // Of several variables some may be anything else, that would be written to here. Which are mutexes their
-    // initialisation shows, if a call does that (hf_lock_rules_mark).
     if (search.variables == 1)
-        mark(search.last, number);
+        search.last->is_only_one = true;
 }
 
 void hf_lock_rules_find(const struct hf_policy_text *policy) {
+    if (policy->rules == 0 || hf_load_acquire(&found_places))
+        return;
+    struct places *places = mmap(NULL, sizeof(*places), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (places == MAP_FAILED) // then no rule applies
+        return;
     for (unsigned i = 0; i < policy->rules; i++)
-        find_place(policy->rule[i].place, (int)i + 1);
+        find_place(places, &policy->rule[i], (int)i + 1);
+    // Release: pairs with the acquire of who looks into them.
+    if (!hf_cas_release(&found_places, NULL, places))
+        munmap(places, sizeof(*places));
+}
+
+unsigned hf_lock_rules_number(enum hf_object kind, const void *lock, const void *caller) {
+    uintptr_t from = (uintptr_t)caller, at = (uintptr_t)lock;
+    const struct places *places = hf_load_acquire(&found_places);
+    for (unsigned i = 0; places && i < places->count; i++) {
+        const struct place *place = &places->place[i];
+        // A call as a function's last instruction returns to its end.
+        bool applies = place->is_code ? from > place->begin && from <= place->end : at == place->begin;
+        if (place->kind == kind && applies)
+            return (unsigned)place->number;
+    }
+    return 0;
+}
+
+static void mark(struct hf_mutex *mutex, unsigned number) {
+    // The other attributes decide first: what is glibc's stays glibc's.
+    if (hf_mutex_is_ours(mutex))
+        hf_store_relaxed(&mutex->kind, (mutex->kind & ~HF_KIND_RULE_BITS) | (int)number << HF_KIND_RULE_SHIFT);
+}
+
+void hf_lock_rules_mark_variables(void) {
+    const struct places *places = hf_load_acquire(&found_places);
+    for (unsigned i = 0; places && i < places->count; i++) {
+        const struct place *place = &places->place[i];
+        // Of several variables some may be anything else, that would be written to here. Which are mutexes their
+        // initialisation shows, if a call does that (hf_lock_rules_mark).
+        if (place->kind == HF_OBJECT_MUTEX && place->is_only_one)
+            mark((struct hf_mutex *)place->begin, (unsigned)place->number);
+    }
 }
 
 void hf_lock_rules_mark(struct hf_mutex *mutex, const void *caller) {
-    uintptr_t from = (uintptr_t)caller, at = (uintptr_t)mutex;
-    for (unsigned i = 0; i < place_count; i++) {
-        // A call as a function's last instruction returns to its end.
-        bool applies = places[i].is_code ? from > places[i].begin && from <= places[i].end : at == places[i].begin;
-        if (applies) {
-            mark(mutex, places[i].number);
-            return;
-        }
-    }
+    unsigned number = hf_lock_rules_number(HF_OBJECT_MUTEX, mutex, caller);
+    if (number != 0)
+        mark(mutex, number);
 }

@@ -59,6 +59,7 @@ HF_SAME_PLACE(kind, __kind);
 HF_SAME_PLACE(releases, __spins);
 HF_SAME_PLACE(owner_has_gate, __elision);
 HF_SAME_PLACE(queue_tail, __list);
+#undef HF_SAME_PLACE
 _Static_assert(sizeof(struct hf_mutex) <= sizeof(pthread_mutex_t), "nothing behind glibc's mutex");
 
 enum hf_mutex_type {

@@ -9,7 +9,8 @@
 #include "preload/barrier_layout.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
-#include "preload/sliced_rwlock.h"
+#include "preload/lock_rules.h"
+#include "preload/rwlock_choice.h"
 
 uint32_t hf_policies[HF_OBJECTS] = {[0 ... HF_OBJECTS - 1] = HF_POLICY_UNDECIDED};
 
@@ -53,7 +54,7 @@ void hf_policy_read(struct hf_policy_text *policy) {
     policy->rules = 0;
 }
 
-static enum hf_policy policy_for(enum hf_object object, const struct hf_policy_value *value) {
+enum hf_policy hf_policy_for(enum hf_object object, const struct hf_policy_value *value) {
     if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !is_laid_out_as_known(object))
         return HF_POLICY_GLIBCS;
     return strcmp(value->lock, HF_RWSCL_NAME) == 0 ? HF_POLICY_SLICED : HF_POLICY_OURS;
@@ -64,9 +65,15 @@ void hf_policy_settle(const struct hf_policy_text *text) {
     // Acquire: pairs with the release of who has stored the last one, so the others are seen too.
     if (hf_load_acquire(&hf_policies[HF_OBJECTS - 1]) != HF_POLICY_UNDECIDED)
         return;
-    hf_sliced_rwlocks_choose(&text->value[HF_OBJECT_RWLOCK].parameters);
-    for (int i = 0; i < HF_OBJECTS; i++) // release: pairs with the acquire in hf_policy_of
-        hf_store_release(&hf_policies[i], policy_for((enum hf_object)i, &text->value[i]));
+    bool by_rules = hf_rwlock_choices_make(text);
+    if (by_rules)
+        hf_lock_rules_find(text); // a lock's first use is what it is chosen at
+    for (int i = 0; i < HF_OBJECTS; i++) {
+        enum hf_policy policy = hf_policy_for((enum hf_object)i, &text->value[i]);
+        if (i == HF_OBJECT_RWLOCK && by_rules)
+            policy = HF_POLICY_BY_RULES;
+        hf_store_release(&hf_policies[i], policy); // pairs with the acquire in hf_policy_of
+    }
 }
 
 enum hf_policy hf_policy_decide(enum hf_object object) {

@@ -5,6 +5,8 @@
 //                        |
 //                        +-------> SLICED: a reader-writer lock that is RW-SCL (sliced_rwlock.h)
 //                        |
+//                        +-------> BY_RULES: each reader-writer lock one of the others (rwlock_choice.h)
+//                        |
 //                        +-------> GLIBCS
 //
 // By our constructor, since the program may clear its environment; at the first use if that comes before, since an
@@ -23,12 +25,16 @@ enum hf_policy {
     HF_POLICY_OURS = 0, // so that one look at policy and attributes tells the usual case
     HF_POLICY_UNDECIDED,
     HF_POLICY_SLICED,
+    HF_POLICY_BY_RULES,
     HF_POLICY_GLIBCS,
 };
 
 extern uint32_t hf_policies[HF_OBJECTS] __attribute__((visibility("hidden")));
 
 enum hf_policy hf_policy_decide(enum hf_object object) __attribute__((cold));
+
+// What a value says of objects of that kind: OURS, SLICED or GLIBCS.
+enum hf_policy hf_policy_for(enum hf_object object, const struct hf_policy_value *value) __attribute__((cold));
 
 // For all objects, unless that is done.
 void hf_policy_settle(const struct hf_policy_text *text);

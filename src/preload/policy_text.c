@@ -90,19 +90,20 @@ static bool read_value(struct reading *reading, enum hf_object object, struct hf
     return true;
 }
 
-static struct hf_policy_value *rule_for(struct hf_policy_text *policy, struct hf_text_part place) {
+static struct hf_policy_value *rule_for(struct hf_policy_text *policy, enum hf_object kind, struct hf_text_part place) {
     for (unsigned i = 0; i < policy->rules; i++) {
-        if (hf_text_part_is(place, policy->rule[i].place))
+        if (policy->rule[i].kind == kind && hf_text_part_is(place, policy->rule[i].place))
             return &policy->rule[i].value;
     }
     if (policy->rules == HF_RULES_MAX)
         return NULL;
     struct hf_policy_rule *rule = &policy->rule[policy->rules++];
+    rule->kind = kind;
     memcpy(rule->place, place.start, place.length);
     return &rule->value;
 }
 
-// "mutex@place", or a kind of object.
+// "mutex@place", "rwlock@place", or a kind of object.
 static struct hf_policy_value *read_key(struct reading *reading, struct hf_text_part key, enum hf_object *object) {
     const char *at = memchr(key.start, '@', key.length);
     struct hf_text_part kind = {key.start, at ? (size_t)(at - key.start) : key.length};
@@ -114,13 +115,14 @@ static struct hf_policy_value *read_key(struct reading *reading, struct hf_text_
             return &reading->policy.value[i];
         struct hf_text_part place = {at + 1, key.length - kind.length - 1};
         struct hf_policy_value *value = NULL;
-        if (i != HF_OBJECT_MUTEX)
-            complain(reading, "a %s can't be told from others: only mutex@PLACE is known", object_names[i]);
+        if (i != HF_OBJECT_MUTEX && i != HF_OBJECT_RWLOCK)
+            complain(reading, "a %s can't be told from others: only mutex@PLACE and rwlock@PLACE are known",
+                     object_names[i]);
         else if (place.length == 0 || place.length >= HF_PLACE_BYTES)
             complain(reading, "'%.*s' has no symbol or library of 1 to %d characters behind the @", (int)key.length,
                      key.start, HF_PLACE_BYTES - 1);
-        else if (!(value = rule_for(&reading->policy, place)))
-            complain(reading, "there are more than %d rules for single mutexes", HF_RULES_MAX);
+        else if (!(value = rule_for(&reading->policy, *object, place)))
+            complain(reading, "there are more than %d rules for single mutexes and rwlocks", HF_RULES_MAX);
         return value;
     }
     complain(reading, "there is no kind of object '%.*s': use mutex, cond, rwlock, spin or barrier", (int)kind.length,

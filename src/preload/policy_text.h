@@ -29,7 +29,7 @@ enum hf_object {
 #define HF_CONF_VARIABLE "HOLDFAST_CONF"
 #define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
 
-// What is said of a kind of object, or of some mutexes.
+// What is said of a kind of object, or of some of the kind.
 struct hf_policy_value {
     const char *lock; // a lock's name or "glibc", which live for ever; NULL: nothing was said
     struct hf_lock_parameters parameters;
@@ -37,8 +37,9 @@ struct hf_policy_value {
 
 enum { HF_RULES_MAX = 15, HF_PLACE_BYTES = 128 };
 
-// What is said of the mutexes at one place: a symbol or library (preload/lock_rules.h).
+// What is said of the mutexes or reader-writer locks at one place: a symbol or library (preload/lock_rules.h).
 struct hf_policy_rule {
+    enum hf_object kind;
     char place[HF_PLACE_BYTES];
     struct hf_policy_value value;
 };
@@ -49,11 +50,11 @@ struct hf_policy_text {
     unsigned rules;
 };
 
-// Adds what `text` says: pairs of kind:lock or mutex@place:lock, separated by commas, each lock with parameters in
-// parentheses behind it or not; the last one of a kind or place counts. A mutex may be any lock of lock_list.def,
-// "default" or "glibc"; the others are "flexguard", "default" or "glibc", and a rwlock may be "rwscl".
-// Returns true; or false, with *policy as it was and a sentence in `complaint` that says what is wrong and what is
-// known.
+// Adds what `text` says: pairs of kind:lock, mutex@place:lock or rwlock@place:lock, separated by commas, each lock with
+// parameters in parentheses behind it or not; the last one of a kind, or of a kind and place, counts. A mutex may be
+// any lock of lock_list.def, "default" or "glibc"; the others are "flexguard", "default" or "glibc", and a rwlock may
+// be "rwscl". Returns true; or false, with *policy as it was and a sentence in `complaint` that says what is wrong and
+// what is known.
 bool hf_policy_text_read(const char *text, struct hf_policy_text *policy, char *complaint, size_t complaint_bytes);
 
 #ifdef __cplusplus

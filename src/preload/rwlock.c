@@ -9,6 +9,7 @@
 #include "park/deadline.h"
 #include "preload/glibc.h"
 #include "preload/policy.h"
+#include "preload/rwlock_choice.h"
 #include "preload/rwlock_layout.h"
 #include "preload/sliced_rwlock.h"
 #include "preload/symbol_version.h"
@@ -19,13 +20,18 @@ enum keeper { KEEPER_OURS, KEEPER_SLICES, KEEPER_GLIBC };
 static enum keeper keeper_after_all(pthread_rwlock_t *posix) __attribute__((noinline));
 
 static enum keeper keeper_after_all(pthread_rwlock_t *posix) {
-    enum hf_policy policy = hf_policy_of(HF_OBJECT_RWLOCK);
-    if (policy == HF_POLICY_GLIBCS || posix->__data.__shared != 0)
+    if (posix->__data.__shared != 0)
         return KEEPER_GLIBC;
-    return policy == HF_POLICY_SLICED && hf_rwlock_is_sliced(hf_rwlock_in(posix)) ? KEEPER_SLICES : KEEPER_OURS;
+    struct hf_rwlock *rwlock = hf_rwlock_in(posix);
+    const struct hf_rwlock_choice *choice = hf_rwlock_choice_of(rwlock);
+    switch (hf_load_relaxed(&choice->policy)) {
+    case HF_POLICY_GLIBCS: return KEEPER_GLIBC;
+    case HF_POLICY_SLICED: return hf_rwlock_is_sliced(rwlock, &choice->options) ? KEEPER_SLICES : KEEPER_OURS;
+    default: return KEEPER_OURS;
+    }
 }
 
-// One look for the usual case: Holdfast's policy, for one process.
+// One look for the usual case: Holdfast's policy for all, for one process.
 static inline enum keeper keeper_of(pthread_rwlock_t *posix) {
     uint32_t unusual = hf_load_relaxed(&hf_policies[HF_OBJECT_RWLOCK]) | posix->__data.__shared;
     return HF_LIKELY(unusual == 0) ? KEEPER_OURS : keeper_after_all(posix);
@@ -186,8 +192,9 @@ static int interposed_unlock(pthread_rwlock_t *posix) {
 }
 
 static int interposed_destroy(pthread_rwlock_t *posix) {
-    // Not keeper_of: that would make what was never used.
-    if (hf_policy_of(HF_OBJECT_RWLOCK) == HF_POLICY_SLICED && posix->__data.__shared == 0)
+    // Not keeper_of: that would make what was never used. What is not sliced has nothing to be forgotten.
+    enum hf_policy policy = hf_policy_of(HF_OBJECT_RWLOCK);
+    if ((policy == HF_POLICY_SLICED || policy == HF_POLICY_BY_RULES) && posix->__data.__shared == 0)
         hf_sliced_forget(hf_rwlock_in(posix));
     return hf_glibc()->rwlock_destroy(posix);
 }

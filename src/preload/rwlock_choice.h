@@ -37,7 +37,20 @@ bool hf_rwlocks_may_be_sliced(void);
 // The lock has just been initialised, by a call that returns to `caller`.
 void hf_rwlock_choose(struct hf_rwlock *rwlock, const void *caller);
 
+// Of locks without a rule, and of those with rule 1, 2, ...
+extern struct hf_rwlock_choice hf_rwlock_choices[1 + HF_RULES_MAX] __attribute__((visibility("hidden")));
+
+// At the first use of the lock, if that is not its initialisation: returns what the lock says from now on.
+uint32_t hf_rwlock_choose_by_address(struct hf_rwlock *rwlock) __attribute__((cold));
+
 // Of a lock of this process alone. The same at each call.
-const struct hf_rwlock_choice *hf_rwlock_choice_of(struct hf_rwlock *rwlock);
+static inline const struct hf_rwlock_choice *hf_rwlock_choice_of(struct hf_rwlock *rwlock) {
+    if (hf_policy_of(HF_OBJECT_RWLOCK) != HF_POLICY_BY_RULES)
+        return &hf_rwlock_choices[0];
+    uint32_t rule = hf_load_relaxed(&rwlock->rule);
+    if (HF_UNLIKELY(rule == HF_RWLOCK_UNMADE))
+        rule = hf_rwlock_choose_by_address(rwlock);
+    return &hf_rwlock_choices[rule - HF_RWLOCK_MADE];
+}
 
 #endif

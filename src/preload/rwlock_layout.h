@@ -6,6 +6,7 @@
 //     16..23   __pad3, __pad4                  where its RW-SCL lock is, if it is one (sliced_rwlock.h)
 //     24..27   __cur_writer                    the writer's tid, as glibc
 //     28..31   __shared                        as glibc; not 0: the lock is glibc's entirely
+//     40..43   __pad2                          which rule it has, where there are rules (rwlock_choice.h)
 //     48..51   __flags                         which of readers and writers it prefers, as glibc: readers, unless the
 //                                              kind is PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
 #ifndef HF_PRELOAD_RWLOCK_LAYOUT_H
@@ -22,7 +23,9 @@ struct hf_rwlock {
     struct hf_rwscl_entry *sliced;
     uint32_t writer;
     uint32_t shared;
-    uint64_t unused[2];
+    uint64_t unused;
+    uint32_t rule; // enum hf_rwlock_rule and a number
+    uint32_t unused_too;
     uint32_t kind;
 };
 
@@ -33,7 +36,9 @@ HF_SAME_PLACE(lock, __readers);
 HF_SAME_PLACE(sliced, __pad3);
 HF_SAME_PLACE(writer, __cur_writer);
 HF_SAME_PLACE(shared, __shared);
+HF_SAME_PLACE(rule, __pad2);
 HF_SAME_PLACE(kind, __flags);
+#undef HF_SAME_PLACE
 _Static_assert(sizeof(struct hf_rwlock) <= sizeof(pthread_rwlock_t), "nothing behind glibc's lock");
 
 static inline struct hf_rwlock *hf_rwlock_in(pthread_rwlock_t *posix) {

@@ -5,17 +5,8 @@
 
 #include "lock/rwscl_state.h"
 
-static struct hf_rwscl_options options;
-
-void hf_sliced_rwlocks_choose(const struct hf_lock_parameters *parameters) {
-    // Relaxed: who makes a lock has acquired the policy, which is stored after this (policy.c).
-    hf_store_relaxed(&options.readers, parameters->read_share);
-    hf_store_relaxed(&options.writers, parameters->write_share);
-    hf_store_relaxed(&options.slice_us_plus_1, parameters->slice_us_plus_1);
-}
-
-bool hf_rwlock_is_sliced(struct hf_rwlock *rwlock) {
-    return !hf_rwlock_prefers_writers(rwlock) && hf_rwscl_of(rwlock, &rwlock->sliced, &options) != NULL;
+bool hf_rwlock_is_sliced(struct hf_rwlock *rwlock, const struct hf_rwscl_options *options) {
+    return !hf_rwlock_prefers_writers(rwlock) && hf_rwscl_of(rwlock, &rwlock->sliced, options) != NULL;
 }
 
 // Of a lock that is one.

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// pthread_rwlock_t as RW-SCL ("rwlock:rw-scl"): a pointer to a lock in the table (lock/rwscl_table.h), made at the
-// first use. A lock that prefers writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) is none: its readers are to
-// stand behind a writer that waits. Nor is one for which there is no memory.
+// pthread_rwlock_t as RW-SCL ("rwlock:rw-scl", "rwlock@PLACE:rw-scl"): a pointer to a lock in the table
+// (lock/rwscl_table.h), made at the first use. A lock that prefers writers
+// (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) is none: its readers are to stand behind a writer that waits. Nor is
+// one for which there is no memory.
 //
 // POSIX's locks nest for reading. So a thread notes what it reads (thread/reads_held.h), and enters again without
 // waiting for a writer that waits for it (RS6).
 #ifndef HF_PRELOAD_SLICED_RWLOCK_H
 #define HF_PRELOAD_SLICED_RWLOCK_H
 
-#include "preload/lock_parameters.h"
 #include "preload/rwlock_layout.h"
 
-// The ratio and the slice of locks to come. All who call this say the same.
-void hf_sliced_rwlocks_choose(const struct hf_lock_parameters *parameters);
-
-// Is it one? The same at each call.
-bool hf_rwlock_is_sliced(struct hf_rwlock *rwlock);
+// Is it one, if the policy or its rule says so? The same at each call. It is made with these options at the first.
+bool hf_rwlock_is_sliced(struct hf_rwlock *rwlock, const struct hf_rwscl_options *options);
 
 // For a lock that is one: POSIX's functions, with deadlines that are valid (NULL: none).
 int hf_sliced_read(struct hf_rwlock *rwlock, const struct hf_deadline *deadline);

@@ -300,7 +300,8 @@ def test_unknown_lock(holdfast):
     ("spin:", ["spin"]),
     (":glibc", ["''"]),
     ("mutex:u-scl(slice=2)", ["slice", "'2'", "2ms"]),
-    ("rwlock@store:glibc", ["rwlock", "mutex@PLACE"]),
+    ("cond@store:glibc", ["cond", "mutex@PLACE and rwlock@PLACE"]),
+    ("rwlock@store:u-scl", ["rwlock", "u-scl", "flexguard, rwscl"]),
 ])
 def test_conf_that_makes_no_sense(holdfast, conf, words):
     assert_usage_error(holdfast("run", "--conf", conf, "--", "true"), *words)

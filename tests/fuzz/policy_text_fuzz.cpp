@@ -26,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t byte
             check(value);
         for (unsigned i = 0; i < policy.rules; i++) {
             check(policy.rule[i].value);
-            if (!policy.rule[i].value.lock || std::strlen(policy.rule[i].place) == 0)
+            bool has_kind = policy.rule[i].kind == HF_OBJECT_MUTEX || policy.rule[i].kind == HF_OBJECT_RWLOCK;
+            if (!has_kind || !policy.rule[i].value.lock || std::strlen(policy.rule[i].place) == 0)
                 std::abort();
         }
     } else if (std::memcmp(&policy, &before, sizeof(policy)) != 0 || complaint.find('\0') == std::string::npos) {

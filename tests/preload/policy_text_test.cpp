@@ -107,6 +107,20 @@ TEST(policy_text, HasRulesForSingleMutexes) {
     EXPECT_EQ(policy.value[HF_OBJECT_MUTEX].lock, nullptr);
 }
 
+// The place alone does not make a rule: a library has locks of both kinds.
+TEST(policy_text, HasRulesForSingleReaderWriterLocks) {
+    hf_policy_text policy =
+        read("rwlock@libx.so:rw-scl(ratio=9:1),mutex@libx.so:u-scl,rwlock@x:glibc,rwlock@x:default");
+    ASSERT_EQ(policy.rules, 3u);
+    EXPECT_EQ(policy.rule[0].kind, HF_OBJECT_RWLOCK);
+    EXPECT_STREQ(policy.rule[0].value.lock, "rwscl");
+    EXPECT_EQ(policy.rule[0].value.parameters.read_share, 9u);
+    EXPECT_EQ(policy.rule[1].kind, HF_OBJECT_MUTEX);
+    EXPECT_STREQ(policy.rule[1].value.lock, "uscl");
+    EXPECT_STREQ(policy.rule[2].value.lock, "flexguard") << "the last one of a kind and place counts";
+    EXPECT_EQ(policy.value[HF_OBJECT_RWLOCK].lock, nullptr);
+}
+
 TEST(policy_text, SaysWhatIsWrong) {
     const struct {
         std::string text;
@@ -140,13 +154,17 @@ TEST(policy_text, SaysWhatIsWrong) {
         {"mutex:uscl(slice=1ms)x", "has no ')' at its end"},
         {"mutex@:uscl", "no symbol or library"},
         {"mutex@" + std::string(128, 'x') + ":uscl", "no symbol or library of 1 to 127"},
-        {"rwlock@x:glibc", "only mutex@PLACE"},
+        {"cond@x:glibc", "a cond can't be told from others: only mutex@PLACE and rwlock@PLACE are known"},
+        {"rwlock@:glibc", "no symbol or library"},
+        {"rwlock@x:u-scl", "rwlock can't be 'u-scl': use one of glibc, default, flexguard, rwscl"},
+        {"rwlock@x:rw-scl(ratio=9)", "rwscl's ratio can't be '9'"},
+        {"mutex@x:rw-scl", "mutex can't be 'rw-scl'"},
     };
     for (const auto &[text, part] : wrong)
         EXPECT_NE(complaint_about(text).find(part), std::string::npos) << text << ": " << complaint_about(text);
     std::string rules;
     for (int i = 0; i <= HF_RULES_MAX; i++)
-        rules += "mutex@place" + std::to_string(i) + ":mcs,";
+        rules += (i % 2 ? "mutex@place" : "rwlock@place") + std::to_string(i) + ":glibc,";
     EXPECT_NE(complaint_about(rules).find("more than 15 rules"), std::string::npos);
 }
 
