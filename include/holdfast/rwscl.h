@@ -50,12 +50,13 @@ typedef struct hf_rwscl {
     uint8_t readers_return;
     uint32_t ender_sleeps;
     uint64_t ender_ran_us;
+    const void *object;
     struct hf_rwscl_gate gates[HF_RWSCL_GATES];
 } hf_rwscl_t;
 
 #define HF_RWSCL_INIT                                                                                                  \
     {                                                                                                                  \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {                                                        \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {                                                     \
             { 0, 0, 0 }                                                                                                \
         }                                                                                                              \
     }

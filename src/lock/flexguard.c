@@ -117,38 +117,43 @@ static bool acquire_or_announce_sleep(uint32_t *word, struct hf_thread_record *s
     return false;
 }
 
-int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                      struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
-    struct hf_wait wait = hf_wait_begin(self);
-    hf_count(self, contended);
+int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                               struct hf_thread_record *self, const struct hf_deadline *deadline,
+                               enum hf_word_state held, struct hf_wait *wait) {
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
             if (spin_in_queue(word, tail, releases, self, held)) {
                 hf_count(self, spun);
-                break;
+                return 0;
             }
             hf_count(self, mode_switches);
         }
         if (poll_while_hot(word, releases, self, held)) {
             hf_count(self, spun);
-            break;
+            return 0;
         }
         if (acquire_or_announce_sleep(word, self))
-            break;
+            return 0;
         held = HF_WORD_HELD_WITH_SLEEPERS; // I2
         hf_count(self, blocked);
         hf_hint_look_again();
-        hf_wait_falls_asleep(&wait);
+        hf_wait_falls_asleep(wait);
         int error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
-        hf_wait_awakes(&wait);
-        if (error == ETIMEDOUT) {
-            hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, false);
+        hf_wait_awakes(wait);
+        if (error == ETIMEDOUT)
             return ETIMEDOUT;
-        }
     }
-    hf_count_waited_acquisition(self);
-    hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, true);
-    return 0;
+}
+
+int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                      struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
+    struct hf_wait wait = hf_wait_begin(self);
+    hf_count(self, contended);
+    int error = hf_flexguard_go_on_waiting(word, tail, releases, self, deadline, held, &wait);
+    if (!error)
+        hf_count_waited_acquisition(self);
+    hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, !error);
+    return error;
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {

@@ -20,6 +20,12 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_coun
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held)
     __attribute__((cold, visibility("hidden")));
 
+// The same for a part of a longer wait. The caller counts the wait and the acquisition, and notes them.
+int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                               struct hf_thread_record *self, const struct hf_deadline *deadline,
+                               enum hf_word_state held, struct hf_wait *wait)
+    __attribute__((cold, visibility("hidden")));
+
 // Takes the word if it is free, as `held` (see hf_flexguard_wait). The caller counts the acquisition.
 static inline bool hf_flexguard_try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
     hf_critical_enter_for(self, word);

@@ -38,11 +38,12 @@ int hf_rwscl_set_slice(hf_rwscl_t *lock, uint32_t slice_us) {
 }
 
 static __attribute__((noinline, cold)) int note_free(hf_rwscl_t *lock, struct hf_thread_record *self) {
-    hf_note_free(&lock->state, self, HF_STATISTICS_READ_WRITE_LOCK);
+    hf_note_free(hf_rwscl_shown_as(lock), self, HF_STATISTICS_READ_WRITE_LOCK);
     return 0;
 }
 
-static inline int finish_to_read(hf_rwscl_t *lock, struct hf_thread_record *self) {
+// Without having waited.
+static inline int finish(hf_rwscl_t *lock, struct hf_thread_record *self) {
     return HF_UNLIKELY(hf_count_acquisition(self)) ? note_free(lock, self) : 0;
 }
 
@@ -51,7 +52,7 @@ static inline int read_acquire(hf_rwscl_t *lock, struct hf_thread_record *self, 
     hf_critical_enter(self);
     if (HF_LIKELY(!(hf_load_relaxed(&gate->readers) & HF_GATE_TIMED)) ? hf_gate_enter(gate)
                                                                       : hf_rwscl_enter_in_time(lock))
-        return finish_to_read(lock, self);
+        return finish(lock, self);
     hf_critical_leave(self);
     return hf_rwscl_wait_to_read(lock, self, deadline);
 }
@@ -64,20 +65,20 @@ bool hf_rwscl_read_trylock(hf_rwscl_t *lock) {
     struct hf_thread_record *self = hf_self();
     hf_critical_enter(self);
     if (HF_LIKELY(hf_gate_enter(hf_rwscl_own_gate(lock)))) {
-        finish_to_read(lock, self);
+        finish(lock, self);
         return true;
     }
     hf_critical_leave(self);
     if (!hf_rwscl_read_out_of_turn(lock, self))
         return false;
-    finish_to_read(lock, self);
+    finish(lock, self);
     return true;
 }
 
 bool hf_rwscl_read_again(hf_rwscl_t *lock, struct hf_thread_record *self) {
     hf_critical_enter(self);
     if (hf_rwscl_enter_again(lock)) {
-        finish_to_read(lock, self);
+        finish(lock, self);
         return true;
     }
     hf_critical_leave(self);
@@ -104,43 +105,63 @@ static __attribute__((noinline, cold)) void leave_drain(hf_rwscl_t *lock) {
 void hf_rwscl_read_unlock(hf_rwscl_t *lock) {
     struct hf_thread_record *self = hf_self();
     struct hf_rwscl_gate *gate = hf_rwscl_own_gate(lock);
-    const void *address = &lock->state;
     hf_store_relaxed(&gate->last_reader, self->tid);
     // Release: pairs with the acquire in close_gates, or, if it comes after that, counts for nothing.
     if (HF_UNLIKELY(hf_fetch_sub_release(&gate->readers, HF_GATE_READER) & HF_GATE_CLOSED))
         leave_drain(lock);
     hf_critical_leave(self);
-    if (HF_UNLIKELY(hf_is_observed(self, address)))
-        hf_note_release(self);
+}
+
+// For the monitor it is this lock that its holder keeps from others, whatever they wait for.
+static inline bool take_word(hf_rwscl_t *lock, struct hf_thread_record *self) {
+    hf_critical_enter_for(self, hf_rwscl_shown_as(lock));
+    if (HF_LIKELY(hf_word_trylock(&lock->word, HF_WORD_HELD)))
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
+// Relaxed: only who has the word, as the caller, changes WRITERS and FRONT. Whether readers wait may be seen late, by
+// the keeper's look at the latest (RS4).
+static inline bool is_simply_writers(const hf_rwscl_t *lock) {
+    uint32_t state = hf_load_relaxed(&lock->state);
+    return hf_rwscl_is_writers(state) && !(state & HF_RWSCL_READERS_WAIT);
 }
 
 // The caller has the word, and it is not simply the writers' slice. Returns 0 with the lock held, or ETIMEDOUT.
-static __attribute__((noinline, cold)) int begin_to_write(hf_rwscl_t *lock, struct hf_thread_record *self,
-                                                          const struct hf_deadline *deadline) {
+static int begin_to_write(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                          struct hf_rwscl_wait *wait) {
     if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state))) {
         if (!hf_rwscl_slice_is_over(lock, hf_ticks()))
             return 0;
         hf_rwscl_end_slice(lock, self);
     }
-    int error = hf_rwscl_wait_in_front(lock, self, deadline);
+    int error = hf_rwscl_wait_in_front(lock, self, deadline, wait);
     if (!error || hf_rwscl_write_out_of_turn(lock))
         return 0;
     hf_flexguard_release(&lock->word, &lock->releases, self);
     return error;
 }
 
+static __attribute__((noinline, cold)) int write_after_all(hf_rwscl_t *lock, struct hf_thread_record *self,
+                                                           const struct hf_deadline *deadline, bool has_word) {
+    struct hf_rwscl_wait wait = {.has_begun = false};
+    int error = has_word ? 0 : hf_rwscl_wait_for_word(lock, self, deadline, &wait);
+    if (!error && !is_simply_writers(lock))
+        error = begin_to_write(lock, self, deadline, &wait);
+    if (!wait.has_begun)
+        return error ? error : finish(lock, self);
+    if (!error)
+        hf_count_waited_acquisition(self);
+    hf_note_wait(hf_rwscl_shown_as(lock), self, HF_STATISTICS_READ_WRITE_LOCK, &wait.wait, !error);
+    return error;
+}
+
 static inline int write_acquire(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    if (!hf_flexguard_try_acquire(&lock->word, self)) {
-        int error = hf_rwscl_wait_for_word(lock, self, deadline);
-        if (error)
-            return error;
-    }
-    // Relaxed: only who has the word changes WRITERS and FRONT. Whether readers wait may be seen late, by the keeper's
-    // look at the latest (RS4).
-    uint32_t state = hf_load_relaxed(&lock->state);
-    if (HF_LIKELY(hf_rwscl_is_writers(state) && !(state & HF_RWSCL_READERS_WAIT)))
-        return 0;
-    return begin_to_write(lock, self, deadline);
+    bool has_word = take_word(lock, self);
+    if (HF_LIKELY(has_word && is_simply_writers(lock)))
+        return finish(lock, self);
+    return write_after_all(lock, self, deadline, has_word);
 }
 
 void hf_rwscl_write_lock(hf_rwscl_t *lock) {
@@ -149,10 +170,12 @@ void hf_rwscl_write_lock(hf_rwscl_t *lock) {
 
 bool hf_rwscl_write_trylock(hf_rwscl_t *lock) {
     struct hf_thread_record *self = hf_self();
-    if (!hf_flexguard_try_acquire(&lock->word, self))
+    if (!take_word(lock, self))
         return false;
-    if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state)) || hf_rwscl_write_out_of_turn(lock))
+    if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state)) || hf_rwscl_write_out_of_turn(lock)) {
+        finish(lock, self);
         return true;
+    }
     hf_flexguard_release(&lock->word, &lock->releases, self);
     return false;
 }

@@ -201,6 +201,6 @@ int hf_rwscl_wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const
     hf_fetch_add_relaxed(&lock->waiting_readers, -1u);
     if (!error)
         hf_count_waited_acquisition(self);
-    hf_note_wait(&lock->state, self, HF_STATISTICS_READ_WRITE_LOCK, &wait, !error);
+    hf_note_wait(hf_rwscl_shown_as(lock), self, HF_STATISTICS_READ_WRITE_LOCK, &wait, !error);
     return error;
 }

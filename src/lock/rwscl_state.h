@@ -57,6 +57,7 @@
 #include "base/numa.h"
 #include "hint/hint.h"
 #include "holdfast/rwscl.h"
+#include "observe/observation.h"
 #include "park/futex.h"
 #include "thread/thread_record.h"
 
@@ -133,6 +134,28 @@ static inline bool hf_gate_enter(struct hf_rwscl_gate *gate) {
     return false;
 }
 
+// What the lock is in statistics (observe/observation.h): itself, or the program's object that it stands for
+// (rwscl_table.h). Asked by who holds it, or waits.
+static inline const void *hf_rwscl_shown_as(const hf_rwscl_t *lock) {
+    const void *object = hf_load_relaxed(&lock->object);
+    return object ? object : lock;
+}
+
+// A writer's wait: for the word, for the slice, for the last reader. One in statistics, which begins with the first of
+// them; a writer that has none of them found the lock free.
+struct hf_rwscl_wait {
+    struct hf_wait wait;
+    bool has_begun;
+};
+
+static inline void hf_rwscl_wait_begins(struct hf_rwscl_wait *wait, struct hf_thread_record *self) {
+    if (wait->has_begun)
+        return;
+    wait->wait = hf_wait_begin(self);
+    wait->has_begun = true;
+    hf_count(self, contended);
+}
+
 // In rwscl.c.
 
 // As hf_rwscl_read_lock, for a thread that reads already. False: it does not, and would have to wait.
@@ -160,8 +183,8 @@ bool hf_rwscl_read_out_of_turn(hf_rwscl_t *lock, struct hf_thread_record *self)
 // In rwscl_writers.c.
 
 // Waits for the word, not critical. Returns 0 with the word and the caller critical, or ETIMEDOUT.
-int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)
-    __attribute__((cold, visibility("hidden")));
+int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                           struct hf_rwscl_wait *wait) __attribute__((cold, visibility("hidden")));
 
 // These require that the caller has the word, and is critical. Afterwards it is so, too.
 
@@ -173,8 +196,8 @@ void hf_rwscl_end_slice(hf_rwscl_t *lock, struct hf_thread_record *self) __attri
 
 // In the readers' slice: waits for its end and for the readers to leave. Returns 0 in the writers' slice, or ETIMEDOUT
 // in the readers'.
-int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)
-    __attribute__((cold, visibility("hidden")));
+int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                           struct hf_rwscl_wait *wait) __attribute__((cold, visibility("hidden")));
 
 // In the readers' slice: begins the writers', if no reader is inside.
 bool hf_rwscl_write_out_of_turn(hf_rwscl_t *lock) __attribute__((cold, visibility("hidden")));

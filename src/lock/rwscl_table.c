@@ -187,6 +187,7 @@ struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_e
         entry = entry_for(object);
         if (entry) {
             memset(&entry->lock, 0, lock_bytes());
+            hf_store_relaxed(&entry->lock.object, object);
             set_options(&entry->lock, options);
         }
         hf_store_release(place, entry ? entry : &hf_rwscl_no_entry); // pairs with the acquire in hf_rwscl_of

@@ -147,7 +147,7 @@ static bool undo_drain(hf_rwscl_t *lock) {
 // Returns 0 when the last reader has left; or, with the drain undone, ETIMEDOUT, or EAGAIN: it has lasted for longer
 // than so long (RS6).
 static int await_last_reader(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                             uint64_t drain_ns_max) {
+                             uint64_t drain_ns_max, struct hf_rwscl_wait *wait) {
     struct hf_patience patience = {.polls_left = HF_DRAIN_POLLS};
     struct hf_deadline end = hf_deadline_or_in(deadline, drain_ns_max);
     for (;;) {
@@ -167,18 +167,23 @@ static int await_last_reader(hf_rwscl_t *lock, struct hf_thread_record *self, co
         }
         hf_critical_leave(self);
         hf_count(self, blocked);
+        hf_wait_falls_asleep(&wait->wait);
         hf_futex_wait(&lock->draining, draining, &end);
+        hf_wait_awakes(&wait->wait);
         hf_critical_enter(self);
     }
 }
 
 // As hf_rwscl_wait_in_front, or EAGAIN.
 static int drain(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t waited_since,
-                 const struct hf_deadline *deadline, uint64_t drain_ns_max) {
+                 const struct hf_deadline *deadline, uint64_t drain_ns_max, struct hf_rwscl_wait *wait) {
     bool empty = close_gates(lock);
-    int error = empty ? 0 : await_last_reader(lock, self, deadline, drain_ns_max);
-    if (error)
-        return error;
+    if (!empty) {
+        hf_rwscl_wait_begins(wait, self);
+        int error = await_last_reader(lock, self, deadline, drain_ns_max, wait);
+        if (error)
+            return error;
+    }
     uint64_t now = hf_ticks();
     if (!empty || readers_were_seen(lock, now))
         say_readers_wait(lock, now);
@@ -217,7 +222,8 @@ static void withdraw(hf_rwscl_t *lock) {
 }
 
 // Not critical: nobody waits for who waits for a slice.
-static int await_slice_end(hf_rwscl_t *lock, uint64_t since, const struct hf_deadline *deadline) {
+static int await_slice_end(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t since,
+                           const struct hf_deadline *deadline, struct hf_rwscl_wait *wait) {
     struct hf_rwscl_looks looks = {0};
     struct hf_patience patience = {.polls_left = HF_FRONT_POLLS};
     hf_fetch_or_acq_rel(&lock->state, HF_RWSCL_FRONT);
@@ -236,11 +242,15 @@ static int await_slice_end(hf_rwscl_t *lock, uint64_t since, const struct hf_dea
             continue;
         hf_hint_look_again();
         struct hf_deadline look = hf_deadline_or_in(deadline, hf_rwscl_next_look_ns(&looks, lock)); // RS2
+        hf_count(self, blocked);
+        hf_wait_falls_asleep(&wait->wait);
         hf_futex_wait_as(&lock->state, state, &look, HF_RWSCL_SLEEPS_IN_FRONT);
+        hf_wait_awakes(&wait->wait);
     }
 }
 
-int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                           struct hf_rwscl_wait *wait) {
     uint64_t came = hf_ticks(), now = came, since = came;
     if (has_come_back(lock, self, came)) {
         since = hf_load_relaxed(&lock->changed_at);
@@ -250,12 +260,12 @@ int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, cons
         int error = 0;
         if (!hf_rwscl_slice_is_over(lock, now) && !readers_stay_away(lock, self)) {
             hf_critical_leave(self);
-            hf_count(self, contended);
-            error = await_slice_end(lock, came, deadline);
+            hf_rwscl_wait_begins(wait, self);
+            error = await_slice_end(lock, self, came, deadline, wait);
             hf_critical_enter(self);
         }
         if (!error)
-            error = drain(lock, self, since, deadline, drain_ns_max);
+            error = drain(lock, self, since, deadline, drain_ns_max, wait);
         if (error != EAGAIN)
             return error;
         // The gates are open, and nobody looks at the time before this thread asks for that again. Those who wait need
@@ -275,34 +285,32 @@ bool hf_rwscl_write_out_of_turn(hf_rwscl_t *lock) {
 }
 
 // Asleep from the start: the word's owner waits for a slice.
-static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    struct hf_wait wait = hf_wait_begin(self);
-    int error = 0;
-    hf_count(self, contended);
-    do {
+static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                          struct hf_wait *wait) {
+    for (;;) {
         hf_critical_enter(self);
-        if (hf_exchange_acquire(&lock->word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE) { // I2
-            hf_count_waited_acquisition(self);
-            break;
-        }
+        if (hf_exchange_acquire(&lock->word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE) // I2
+            return 0;
         hf_critical_leave(self);
         hf_count(self, blocked);
         hf_hint_look_again();
-        hf_wait_falls_asleep(&wait);
-        error = hf_futex_wait(&lock->word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
-        hf_wait_awakes(&wait);
-    } while (error != ETIMEDOUT);
-    bool acquired = error != ETIMEDOUT;
-    hf_note_wait(&lock->word, self, HF_STATISTICS_READ_WRITE_LOCK, &wait, acquired);
-    return acquired ? 0 : ETIMEDOUT;
+        hf_wait_falls_asleep(wait);
+        int error = hf_futex_wait(&lock->word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
+        hf_wait_awakes(wait);
+        if (error == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
 }
 
-int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                           struct hf_rwscl_wait *wait) {
+    hf_rwscl_wait_begins(wait, self);
     // Who was woken and has not run yet is not away (writers_are_away).
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
     int error = hf_rwscl_is_writers(hf_load_relaxed(&lock->state))
-                    ? hf_flexguard_wait(&lock->word, &lock->spinners, &lock->releases, self, deadline, HF_WORD_HELD)
-                    : sleep_for_word(lock, self, deadline);
+                    ? hf_flexguard_go_on_waiting(&lock->word, &lock->spinners, &lock->releases, self, deadline,
+                                                 HF_WORD_HELD, &wait->wait)
+                    : sleep_for_word(lock, self, deadline, &wait->wait);
     hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
     return error;
 }

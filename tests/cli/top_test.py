@@ -227,6 +227,19 @@ def test_names_locks_by_where_they_were_made(holdfast, start):
 
 
 @root_only
+def test_names_reader_writer_locks_that_share_time(holdfast, start):
+    start(COMMAND, "run", "--conf", "rwlock:rw-scl", "--creation-sites", "--", PROGRAMS / "kyotocabinet", "--store",
+          "hash", "--threads", "4", "--writers", "1", "--seconds", SECONDS, env={**os.environ, "HOLDFAST_SOCKET": ""})
+
+    def waited_for(look):
+        locks = [lock for process in look["processes"] if process["under_holdfast"] for lock in process["locks"]]
+        return [lock for lock in locks if lock["kind"] == "rwlock" and lock["so_far"]["waits"]]
+
+    for lock in look_until(holdfast, waited_for, "--filter", "kyotocabinet", "--no-futexes"):
+        assert "made in" in lock["name"] and "kyotocabinet" in lock["name"], lock
+
+
+@root_only
 def test_sees_the_service(holdfast, start, tmp_path):
     socket = tmp_path / "monitor.sock"
     start(COMMAND, "monitor", "--socket", socket, "--pins", "")

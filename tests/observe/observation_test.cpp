@@ -10,7 +10,8 @@
 // hf_count_waited_acquisition (AWaitInPlace…); with rows that are not given back (…UntilItExits); with estimates added
 // to what is counted, or the bit left to the lock that comes (…CountedIsNotEstimated); with the first hold given up in
 // place of the least (ALockThatIsHeldLeast…); with rows taken whosever they are (WithoutARow…); without note_held in
-// begin_slice (AccountsOfUscl…).
+// begin_slice (AccountsOfUscl…); with the table's locks without their object, the word published as what is held
+// (ALockOfAnObject…); with a reader's wait noted at the state, a writer's not at all (ALockThatSharesTime…).
 #include <algorithm>
 #include <atomic>
 #include <fcntl.h>
@@ -29,6 +30,7 @@
 #include "holdfast/flexguard.h"
 #include "holdfast/uscl.h"
 #include "lock/contended_uscl.hpp"
+#include "lock/rwscl_table.h"
 #include "lock/spin_word.h"
 #include "monitor/statistics_reader.hpp"
 #include "observe/creation_sites.h"
@@ -429,6 +431,89 @@ TEST_F(observation, AWaitThatGaveUpIsNoAcquisition) {
     lock_snapshot seen = noted_of(&lock);
     EXPECT_EQ(seen.gave_up, 1u);
     EXPECT_EQ(seen.contended, 0u);
+}
+
+// As others see a lock of RW-SCL, which has a word for writers and a state for readers, and may be of another object.
+void expect_one_lock(const void *shown, hf_rwscl_t &lock) {
+    auto address = reinterpret_cast<std::uintptr_t>(shown);
+    in_a_thread([&] {
+        for (int i = 0; i < HF_NOTED_PERIOD; i++) {
+            hf_rwscl_write_lock(&lock);
+            EXPECT_EQ(hf_self()->critical.lock, address) << "for the monitor";
+            hf_rwscl_write_unlock(&lock);
+        }
+    });
+    lock_snapshot seen = noted_of(shown);
+    EXPECT_EQ(seen.kind, HF_STATISTICS_READ_WRITE_LOCK);
+    EXPECT_EQ(seen.uncontended, std::uint64_t{HF_NOTED_PERIOD});
+    EXPECT_EQ(seen.contended, 0u);
+    in_a_thread([&] {
+        for (int i = 0; i < HF_NOTED_PERIOD; i++) { // the first one ends the writers' slice, which is a wait
+            hf_rwscl_read_lock(&lock);
+            hf_rwscl_read_unlock(&lock);
+        }
+    });
+    EXPECT_EQ(noted_of(shown).uncontended, 2u * HF_NOTED_PERIOD);
+
+    // A writer sleeps for the word, a reader for the writers' slice to end.
+    auto blocked = [] { return own_statistics().read_threads().blocked; };
+    hf_rwscl_write_lock(&lock);
+    std::uint64_t slept_before = noted_of(shown).slept, blocked_before = blocked();
+    std::thread writer([&] {
+        hf_rwscl_write_lock(&lock);
+        hf_rwscl_write_unlock(&lock);
+    });
+    while (blocked() < blocked_before + 1)
+        usleep(1000);
+    std::thread reader([&] {
+        hf_rwscl_read_lock(&lock);
+        hf_rwscl_read_unlock(&lock);
+    });
+    while (blocked() < blocked_before + 2)
+        usleep(1000);
+    hf_rwscl_write_unlock(&lock);
+    writer.join();
+    reader.join();
+    EXPECT_EQ(noted_of(shown).slept, slept_before + 2);
+
+    // A writer sleeps for the readers to leave, after one that has given up.
+    hf_rwscl_read_lock(&lock);
+    slept_before = noted_of(shown).slept;
+    blocked_before = blocked();
+    in_a_thread([&] {
+        timespec past = {};
+        EXPECT_EQ(hf_rwscl_write_clocklock(&lock, CLOCK_MONOTONIC, &past), ETIMEDOUT);
+    });
+    EXPECT_EQ(noted_of(shown).gave_up, 1u);
+    std::thread front([&] {
+        hf_rwscl_write_lock(&lock);
+        hf_rwscl_write_unlock(&lock);
+    });
+    while (blocked() == blocked_before)
+        usleep(1000);
+    hf_rwscl_read_unlock(&lock);
+    front.join();
+    EXPECT_EQ(noted_of(shown).slept, slept_before + 1);
+    EXPECT_EQ(total(noted_of(shown).holds), 0u) << "as of other reader-writer locks";
+    for (const lock_snapshot &each : own_statistics().read().locks)
+        EXPECT_FALSE(each.address != address && each.address - reinterpret_cast<std::uintptr_t>(&lock) < sizeof(lock));
+}
+
+TEST_F(observation, ALockThatSharesTimeBetweenReadersAndWritersIsOneLock) {
+    static hf_rwscl_t lock;
+    expect_one_lock(&lock, lock);
+}
+
+TEST_F(observation, ALockOfAnObjectIsThatObject) {
+    static hf_rwscl_entry *object;
+    const hf_rwscl_options options{};
+    hf_rwscl_t *lock = hf_rwscl_of(&object, &object, &options);
+    ASSERT_NE(lock, nullptr);
+    const char made_here = 0;
+    hf_note_creation(&object, &made_here);
+    expect_one_lock(&object, *lock);
+    EXPECT_EQ(noted_of(&object).creation_site, reinterpret_cast<std::uintptr_t>(&made_here));
+    hf_rwscl_give_back(&object, &object);
 }
 
 TEST_F(observation, SpinlocksNoteTheirWaits) {
