@@ -74,6 +74,18 @@ double cpu_s() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+std::vector<double> cpu_s_of(const std::vector<pthread_t> &threads) {
+    std::vector<double> all;
+    for (pthread_t thread : threads) {
+        clockid_t clock;
+        timespec used{};
+        if (pthread_getcpuclockid(thread, &clock) == 0)
+            clock_gettime(clock, &used);
+        all.push_back(static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec));
+    }
+    return all;
+}
+
 // Sleeps to a point in time rather than for a time, so that being woken late by busy CPUs is not added twice.
 void sleep_until(std::uint64_t monotonic_ns) {
     timespec until{};
@@ -107,7 +119,7 @@ std::vector<cli::runnable_sample> watch(const runnable_counter &counter, std::ui
 
 } // namespace
 
-team_result run_team(unsigned threads, double seconds, const thread_body &body) {
+team_result run_team(unsigned threads, double seconds, const thread_body &body, cpu_time measured) {
     // Not destroyed when a thread can't be started: those that were started wait in it until the process ends.
     auto *all = new team(threads, body);
     auto *members = new std::vector<member>(threads);
@@ -121,11 +133,14 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body) 
     runnable_counter counter(all->tids);
     all->start.count_down();
     all->phases.wait_until_warm(seconds);
+    bool of_each = measured == cpu_time::of_each_thread;
+    std::vector<double> each_before_s = cpu_s_of(of_each ? ids : std::vector<pthread_t>{});
     double cpu_before_s = cpu_s();
     std::uint64_t started_ns = hf_monotonic_ns();
     all->phases.set(phase::measuring);
     auto samples = watch(counter, started_ns, static_cast<std::uint64_t>(seconds * 1e9));
     std::uint64_t stopped_ns = hf_monotonic_ns();
+    std::vector<double> each_after_s = cpu_s_of(of_each ? ids : std::vector<pthread_t>{});
     all->phases.set(phase::stopped);
     for (pthread_t id : ids)
         pthread_join(id, nullptr);
@@ -136,6 +151,9 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body) 
     result.runnable = std::move(samples);
     for (const auto &one : all->results)
         result.threads.push_back(*one);
+    result.has_cpu_of_each = of_each;
+    for (std::size_t i = 0; i < each_after_s.size(); i++)
+        result.threads[i].cpu_s = each_after_s[i] - each_before_s[i];
     delete members;
     delete all;
     return result;

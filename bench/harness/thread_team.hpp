@@ -24,6 +24,7 @@ struct thread_result {
     std::uint64_t operations = 0; // that ended within the measurement
     std::uint64_t held_ticks = 0; // time inside, of those operations; 0 where it is not measured
     std::uint64_t polls = 0;      // since the warm-up
+    double cpu_s = 0;             // where the CPU time of each was asked for
     histogram wait_ticks;         // from request to release, the operation that the stop found under way included
 };
 
@@ -31,6 +32,7 @@ struct team_result {
     double elapsed_s = 0; // of the measurement
     double cpu_s = 0; // user and system time of the process, from the measurement's beginning to the last thread's end
     std::vector<thread_result> threads;
+    bool has_cpu_of_each = false;
     std::optional<double> share_error;          // see result_record
     std::vector<cli::runnable_sample> runnable; // likewise
 };
@@ -67,10 +69,13 @@ private:
 
 using thread_body = std::function<void(unsigned thread, team_phase &phase, thread_result &result)>;
 
+// Whether what each thread used of the CPUs is measured: a system call a thread at the measurement's beginning and end.
+enum class cpu_time { of_all, of_each_thread };
+
 // Runs `body` in that many threads: a warm-up that ends when every thread has done an operation, or after `seconds`;
 // then a measurement of `seconds`. Returns once all threads have ended; one that waits for a lock when the stop comes
 // ends after it got it. Throws std::system_error when a thread can't be started.
-team_result run_team(unsigned threads, double seconds, const thread_body &body);
+team_result run_team(unsigned threads, double seconds, const thread_body &body, cpu_time measured = cpu_time::of_all);
 
 // One thread's loop. A Worker has prepare(now), outside the measured time; operate(), which takes a lock, works and
 // gives the lock back; and rest(released), the pause after it.

@@ -2,6 +2,7 @@
 #include "harness/workload_main.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "base/clock.h"
@@ -33,6 +34,16 @@ void put_waits(const histogram &wait_ticks, cli::result_record &record) {
     });
 }
 
+std::vector<cli::thread_time> thread_times(const team_result &result, double held_sum_s) {
+    std::vector<cli::thread_time> times;
+    double idle_s = std::max(0.0, result.elapsed_s - held_sum_s);
+    for (const auto &thread : result.threads) {
+        double held_s = 1e-9 * hf_tick_ns() * static_cast<double>(thread.held_ticks);
+        times.push_back({thread.cpu_s, held_s, held_s + idle_s});
+    }
+    return times;
+}
+
 cli::result_record make_record(const std::string &workload, const std::string &lock, const team_result &result) {
     cli::result_record record;
     record.workload = workload;
@@ -60,6 +71,8 @@ cli::result_record make_record(const std::string &workload, const std::string &l
     record.jain_ops = cli::jain_index(operations);
     if (held_sum > 0)
         record.jain_hold = cli::jain_index(held);
+    if (result.has_cpu_of_each)
+        record.thread_times = thread_times(result, 1e-9 * hf_tick_ns() * held_sum);
     record.share_error = result.share_error;
     put_waits(wait_ticks, record);
     return record;

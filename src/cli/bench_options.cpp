@@ -31,6 +31,8 @@ void fill_in(bench_options &options, const workload &chosen) {
         options.threads = {1, 2, 4, 8, 16};
     if (takes_lengths(chosen.name) && !options.names_threads)
         options.threads = {4};
+    if (is_for_two_threads(chosen.name) && !options.names_threads)
+        options.threads = {2};
 }
 
 void complete_lengths(bench_options &options) {

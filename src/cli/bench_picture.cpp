@@ -10,6 +10,7 @@
 #include "cli/quantity.hpp"
 #include "cli/results_file.hpp"
 #include "cli/slice_grid.hpp"
+#include "cli/thread_time_table.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -54,10 +55,20 @@ heat_map lengths_map(const bench_options &options, const std::vector<result_reco
     return picture;
 }
 
+heat_map times_map(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+    heat_map picture = thread_time_map(records, options.locks, options.threads);
+    picture.title = options.workload + ": what each thread got of the time";
+    picture.subtitles = subtitles(options, about, "medians");
+    picture.row_title = "thread";
+    return picture;
+}
+
 } // namespace
 
 std::string bench_picture(const bench_options &options, const std::vector<result_record> &records, const json &about,
                           picture_format format) {
+    if (has_thread_times(records))
+        return draw(times_map(options, records, about), format);
     return options.sections_us.empty() ? draw(throughput_plot(options, records, about), format)
                                        : draw(lengths_map(options, records, about), format);
 }

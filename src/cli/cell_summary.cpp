@@ -8,6 +8,7 @@
 #include "cli/quantity.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
+#include "cli/thread_time_table.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -219,6 +220,7 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
     for (const extra &one : extras)
         if (some_have(all, one.field))
             text += section(one.title + over_rounds + one.remark, showing(one.field, one.format));
+    text += thread_time_tables(records, locks, threads);
     if (some_rounds_missing(all))
         text += "* not all rounds ended well; over those that did\n\n";
     return text;

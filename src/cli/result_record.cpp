@@ -98,6 +98,8 @@ void to_json(json &target, const result_record &record) {
         target["wait_counts"] = record.wait_counts;
     if (!record.runnable.empty())
         target["runnable"] = record.runnable;
+    if (!record.thread_times.empty())
+        target["thread_times"] = record.thread_times;
 }
 
 void from_json(const json &source, result_record &record) {
@@ -121,6 +123,9 @@ void from_json(const json &source, result_record &record) {
     record.runnable.clear();
     if (source.contains("runnable"))
         source.at("runnable").get_to(record.runnable);
+    record.thread_times.clear();
+    if (source.contains("thread_times"))
+        source.at("thread_times").get_to(record.thread_times);
 }
 
 } // namespace holdfast::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/duration_counts.hpp"
+#include "cli/thread_time.hpp"
 
 namespace holdfast::cli {
 
@@ -59,6 +60,7 @@ struct result_record {
     std::optional<double> spins;
     duration_counts wait_counts;           // empty when not measured
     std::vector<runnable_sample> runnable; // likewise
+    std::vector<thread_time> thread_times; // by the thread's number; likewise
     // Of coroutine workloads.
     std::optional<double> burden_jain; // of the sections that each worker ran
     std::optional<double> same_worker; // share of sections on the worker of the section before

@@ -41,4 +41,8 @@ bool takes_lengths(const std::string &name) {
     return name == "scl-slice";
 }
 
+bool is_for_two_threads(const std::string &name) {
+    return name == "scl-toy";
+}
+
 } // namespace holdfast::cli

@@ -41,4 +41,7 @@ bool takes_time_between(const std::string &name);
 // Whether a cell of it has a length of slices and one of sections: --slices-us and --sections-us.
 bool takes_lengths(const std::string &name);
 
+// Whether it is meant for two threads, and run with two unless told.
+bool is_for_two_threads(const std::string &name);
+
 } // namespace holdfast::cli

@@ -43,6 +43,7 @@ result_record full_record() {
     record.wait_counts.add(80, 1000);
     record.wait_counts.add(3e7, 1);
     record.runnable = {{10.5, 3}, {20, 0}};
+    record.thread_times = {{0.4, 0.3, 0.5}, {0.1, 0.0, 0.2}};
     return record;
 }
 
@@ -86,7 +87,8 @@ TEST(result_record, has_the_documented_fields) {
                                               "spins",
                                               "measured_s",
                                               "wait_counts",
-                                              "runnable"};
+                                              "runnable",
+                                              "thread_times"};
     EXPECT_EQ(fields_of(json(full_record())), documented);
 }
 

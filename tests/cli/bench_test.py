@@ -227,7 +227,7 @@ def test_list(holdfast):
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()] == [
         "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive",
-        "scl-readers-writers", "scl-slice", "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar",
+        "scl-readers-writers", "scl-slice", "scl-toy", "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar",
         "coro-channel", "coro-queuing-delay", "coro-leveldb"]
 
 
@@ -286,6 +286,35 @@ def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
         assert one["status"] == "ok"
         assert ("jain_hold" in one) == (workload in ("scl-fairness", "scl-interactive"))
         assert ("share_error" in one) == (workload == "scl-proportion")
+
+
+def test_the_toy_shows_what_each_thread_gets(holdfast, tmp_path):
+    """Shown able to fail: times of the warm-up counted as held."""
+    path = tmp_path / "cells.json"
+    result = holdfast("bench", "scl-toy", "--seconds", "0.4", "--rounds", "2", "--locks", "glibc,uscl", "--json", path,
+                      "--plot", tmp_path / "toy.svg")
+    assert result.returncode == 0, result.stderr
+    for one in json.loads(path.read_text())["records"]:
+        assert one["status"] == "ok" and one["threads"] == 2 and 0 < one["jain_hold"] <= 1.000001
+        times, measured = one["thread_times"], one["measured_s"]
+        held = sum(each["held_s"] for each in times)
+        assert 0 < held <= measured * 1.001
+        for each in times:
+            assert each["held_s"] <= each["opportunity_s"] <= measured * 1.001
+            assert each["opportunity_s"] - each["held_s"] == pytest.approx(measured - held, abs=0.001 * measured)
+        # Who holds it works all the time, unless the machine is busy; and who waits sleeps.
+        longer = max((0, 1), key=lambda number: times[number]["held_s"])
+        if times[longer]["held_s"] > 2 * times[1 - longer]["held_s"]:
+            assert times[longer]["cpu_s"] > times[1 - longer]["cpu_s"]
+    [at] = [number for number, line in enumerate(result.stdout.splitlines()) if "opportunity to" in line]
+    shown = [line.split() for line in result.stdout.splitlines()[at + 1:at + 6]]
+    assert shown[0] == ["thread", "CPU", "held", "opportunity"]
+    assert [line[:2] for line in shown[1::2]] == [["glibc", "0"], ["uscl", "0"]]
+    assert [line[0] for line in shown[2::2]] == ["1", "1"]
+    assert all(len(line) == 5 for line in shown[1::2]) and all(len(line) == 4 for line in shown[2::2])
+    svg = " ".join("".join(xml.etree.ElementTree.parse(tmp_path / "toy.svg").getroot().itertext()).split())
+    for text in ("what each thread got of the time", "used a CPU", "held the lock, or could have", "1 of 2", "uscl"):
+        assert text in svg
 
 
 SLICES = ["bench", "scl-slice", "--seconds", "0.2", "--rounds", "2", "--threads", "2", "--slices-us", "0,2000",

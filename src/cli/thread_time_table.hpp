@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What each thread had of the time, in tables and as a picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/heat_map.hpp"
+#include "cli/result_record.hpp"
+
+namespace holdfast::cli {
+
+// A table for each number of threads, with a row for each lock and thread: parts of the measured time, medians over the
+// rounds that were ok. Empty where they were not measured.
+std::string thread_time_tables(const std::vector<result_record> &records, const std::vector<std::string> &locks,
+                               const std::vector<unsigned> &threads);
+
+// Were they measured?
+bool has_thread_times(const std::vector<result_record> &records);
+
+// The same in colours: a row for each thread, a column for each lock. Without headings.
+heat_map thread_time_map(const std::vector<result_record> &records, const std::vector<std::string> &locks,
+                         const std::vector<unsigned> &threads);
+
+} // namespace holdfast::cli
