@@ -27,7 +27,7 @@ struct hf_share {
     uint64_t own_class;              // as in the thread's record
     uint64_t used;                   // virtual time; written by the lock's holder, and when its class comes to wait
     uint64_t last_seen;              // ticks: when it last held the lock or came to wait
-    struct hf_thread_record *thread; // whose class it is; NULL: one that the user has made
+    struct hf_thread_record *thread; // the only one of the class that has come to wait; NULL: there were several
     struct hf_share *next;           // of the same lock, or spare
     uint64_t slice_began;            // ticks: its last slice
     uint64_t used_before_slice;
@@ -51,7 +51,7 @@ static inline void hf_share_init(struct hf_share *share, uint64_t own_class, str
     hf_store_relaxed(&share->own_class, own_class);
     hf_store_relaxed(&share->used, 0);
     hf_store_relaxed(&share->last_seen, 0);
-    share->thread = thread;
+    hf_store_relaxed(&share->thread, thread);
     hf_store_relaxed(&share->held, 0);
     share->slice_began = share->used_before_slice = share->weighed = 0;
     share->weight = share->waiting = share->quick_needed = 0;
@@ -85,9 +85,10 @@ static inline void hf_share_begin_slice(struct hf_share *share, uint64_t now) {
     share->used_before_slice = hf_load_relaxed(&share->used);
 }
 
-// Has its thread exited, or gone to another class?
+// Has its only thread exited, or gone to another class?
 static inline bool hf_share_is_dead(const struct hf_share *share) {
-    return share->thread && hf_load_relaxed(&share->thread->share_class) != share->own_class;
+    const struct hf_thread_record *thread = hf_load_relaxed(&share->thread);
+    return thread && hf_load_relaxed(&thread->share_class) != share->own_class;
 }
 
 // Does it take part: does it want the lock, or has it used it not long ago?

@@ -152,7 +152,7 @@ static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, u
 // Is the owner outside its section, and waits at another lock? Then it will not come back soon. Advice: it may only be
 // passing by a guard there, and loses the rest of its slice for nothing.
 static bool owner_is_elsewhere(const struct hf_slices *slices) {
-    const struct hf_thread_record *owner = slices->owner->thread; // NULL: a class of the user's, with other threads
+    const struct hf_thread_record *owner = hf_load_relaxed(&slices->owner->thread); // NULL: there are others
     return owner && hf_load_relaxed(&owner->in_slices) != 0 && slices->lock &&
            hf_load_relaxed(slices->lock) == HF_WORD_FREE;
 }
@@ -200,10 +200,12 @@ struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_r
         share = hf_share_take();
         if (!share)
             return NULL;
-        bool is_made = own_class == 0 || (own_class & HF_CLASS_IS_MADE);
-        hf_share_init(share, own_class, is_made ? NULL : self);
+        hf_share_init(share, own_class, own_class == 0 ? NULL : self);
         share->next = slices->shares;
         slices->shares = share;
+    } else if (share->thread != self) {
+        // Atomic: read without the guard, too. One that follows another which is gone is alone in the class again.
+        hf_store_relaxed(&share->thread, hf_share_is_dead(share) ? self : NULL);
     }
     if (share->weight == 0 || now - share->weighed > hf_ticks_of_ns(HF_WEIGHING_NS)) {
         hf_share_set_weight(share, hf_weight_of_nice(getpriority(PRIO_PROCESS, 0))); // the calling thread's

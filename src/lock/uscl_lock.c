@@ -18,6 +18,8 @@
 
 #include <errno.h>
 
+#include "thread/thread_kind.h"
+
 static uint32_t default_slice_us = 2000;
 
 // What who is chosen is told of the releases: that there are none. Whose slice is over does not come back for the word,
@@ -50,9 +52,9 @@ static void end_slice_at_exit(struct hf_thread_record *self) {
     hf_slice_wake_up(woken);
 }
 
-// Under the word. What a class of the user's has used is nobody's alone.
+// Under the word. What a class of several threads has used is nobody's alone.
 static void note_held(const uint32_t *word, struct hf_share *share, struct hf_thread_record *self) {
-    if (!hf_statistics_are_on() || share->thread != self)
+    if (!hf_statistics_are_on() || hf_load_relaxed(&share->thread) != self)
         return;
     hf_note_held(word, self, hf_load_relaxed(&share->held));
     hf_store_relaxed(&share->held, 0);
@@ -178,6 +180,7 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
                             const struct hf_deadline *deadline) {
     if (hf_slices_are_closed_to(self))
         return acquire_uncounted(lock, self, deadline);
+    hf_thread_follow_name(self);
     hf_slices_enter(self);
     leave_other_slice(slices, self);
     int error = join_slices(lock, slices, self, deadline);
@@ -215,6 +218,7 @@ bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *sel
     struct hf_share *share = hf_uscl_own_slice(slices, self, now);
     if (!share) {
         sigset_t saved;
+        hf_thread_follow_name(self);
         hf_slices_lock(slices, self, &saved);
         share = hf_slices_share_of(slices, self, now);
         if (share)
@@ -265,8 +269,9 @@ void hf_uscl_stand_aside(struct hf_uscl_parts lock, struct hf_thread_record *sel
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
     struct hf_share *share = stop_counting(slices, now);
-    // A class that the user has made has other threads, which may go on.
-    hf_slice_wake woken = share && share->thread ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
+    // A class of several threads has others, which may go on.
+    hf_slice_wake woken =
+        share && share->thread == self ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }

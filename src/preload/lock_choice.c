@@ -15,6 +15,7 @@
 #include "preload/lock_rules.h"
 #include "preload/policy.h"
 #include "preload/rwlock_choice.h"
+#include "thread/thread_kind.h"
 
 struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGUARD
 
@@ -181,6 +182,8 @@ static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
         choice.discipline = HF_DISCIPLINE_BLOCKING;
     } else if (strcmp(value->lock, "uscl") == 0) {
         choice.discipline = HF_DISCIPLINE_USCL;
+        if (value->parameters.class_by_name)
+            hf_thread_kinds_are_classes(); // a thread is of one class, at whatever lock
         choice.uscl_options = value->parameters.slice_us_plus_1 |
                               (value->parameters.work_conserving ? HF_USCL_WORK_CONSERVING : 0u) |
                               value->parameters.inactive_ms << HF_USCL_INACTIVE_SHIFT;

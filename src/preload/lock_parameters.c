@@ -84,6 +84,10 @@ static bool read_work_conserving(struct hf_text_part text, struct hf_lock_parame
     return read_choice(text, "no", "yes", &parameters->work_conserving);
 }
 
+static bool read_class(struct hf_text_part text, struct hf_lock_parameters *parameters) {
+    return read_choice(text, "thread", "name", &parameters->class_by_name);
+}
+
 // Every parameter of every lock.
 static const struct {
     const char *lock;
@@ -95,6 +99,7 @@ static const struct {
     {"uscl", "slice", read_slice, "give a time from 0 to 100ms with its unit, as in 2ms or 500us"},
     {"uscl", "inactive", read_inactive, "give a time from 1ms to 10s with its unit, as in 1s or 200ms"},
     {"uscl", "work-conserving", read_work_conserving, "use yes or no"},
+    {"uscl", "class", read_class, "use thread or name"},
     {"rwscl", "ratio", read_ratio, "give the readers' and the writers' shares, 1 to 1000 each, as in 9:1"},
     {"rwscl", "slice", read_slice, "give a time from 0 to 100ms with its unit, as in 2ms or 500us"},
 };

@@ -18,6 +18,7 @@ struct hf_lock_parameters {
     uint32_t write_share;
     uint32_t inactive_ms; // u-SCL
     bool work_conserving; // u-SCL
+    bool class_by_name;   // u-SCL: class=name
     bool latency;         // FlexGuard: bias=latency
 };
 

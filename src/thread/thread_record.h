@@ -32,8 +32,10 @@ struct hf_thread_record {
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
-// made, its number times two and one. 0 when the thread has exited, and for threads without a record of their own.
+// made, its number (32 bits) times two and one; a kind of threads has HF_CLASS_IS_KIND besides. 0 when the thread has
+// exited, and for threads without a record of their own.
 #define HF_CLASS_IS_MADE 1ull
+#define HF_CLASS_IS_KIND (1ull << 63) // thread/thread_kind.h
 
 // What a thread counts. Written by its owner only, read by anyone. Part of the layout of statistics that other
 // processes read (observe/statistics_memory.h).

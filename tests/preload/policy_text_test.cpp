@@ -53,6 +53,9 @@ TEST(policy_text, ReadsParameters) {
     EXPECT_TRUE(both.work_conserving);
     EXPECT_EQ(both.inactive_ms, 0u) << "nothing was said";
     EXPECT_EQ(both.slice_us_plus_1, 1001u);
+    EXPECT_FALSE(both.class_by_name);
+    EXPECT_TRUE(read("mutex:u-scl(class=name)").value[HF_OBJECT_MUTEX].parameters.class_by_name);
+    EXPECT_FALSE(read("mutex:u-scl(class=thread)").value[HF_OBJECT_MUTEX].parameters.class_by_name);
     EXPECT_TRUE(read("mutex:flexguard(bias=latency)").value[HF_OBJECT_MUTEX].parameters.latency);
     EXPECT_FALSE(read("mutex:default(bias=throughput)").value[HF_OBJECT_MUTEX].parameters.latency);
     hf_policy_value again = read("mutex:uscl(slice=1ms),mutex:uscl").value[HF_OBJECT_MUTEX];
@@ -139,7 +142,7 @@ TEST(policy_text, SaysWhatIsWrong) {
         {"mutex:uscl(slice=-1ms)", "can't be '-1ms'"},
         {"mutex:uscl(slice)", "can't be ''"},
         {"mutex:uscl(slice=1ms,work-conserving=perhaps)", "work-conserving can't be 'perhaps': use yes or no"},
-        {"mutex:uscl(bias=latency)", "uscl has no parameter 'bias': use slice, inactive, work-conserving"},
+        {"mutex:uscl(bias=latency)", "uscl has no parameter 'bias': use slice, inactive, work-conserving, class"},
         {"mutex:uscl(inactive=0ms)", "uscl's inactive can't be '0ms': give a time from 1ms to 10s"},
         {"mutex:uscl(inactive=10001ms)", "can't be '10001ms'"},
         {"mutex:uscl(inactive=11s)", "can't be '11s'"},
@@ -147,6 +150,7 @@ TEST(policy_text, SaysWhatIsWrong) {
         {"mutex:uscl(inactive=5us)", "can't be '5us'"},
         {"mutex:uscl(inactive=1)", "can't be '1'"},
         {"rwlock:rw-scl(inactive=1s)", "rwscl has no parameter 'inactive': use ratio, slice"},
+        {"mutex:uscl(class=group)", "class can't be 'group': use thread or name"},
         {"mutex:uscl()", "uscl has no parameter ''"},
         {"mutex:flexguard(bias=speed)", "bias can't be 'speed': use throughput or latency"},
         {"mutex:mcs(slice=1ms)", "mcs takes no parameters"},
