@@ -137,7 +137,11 @@ private:
         fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n\n", options_.workload, machine_in(about_), options_.seconds,
                    background_phrase(options_.background), about_.at("monitor").get<std::string>());
         if (options_.sections_us.empty()) {
-            fmt::print("{}", cell_tables(records_, options_.locks, options_.threads));
+            std::vector<std::string> names;
+            for (const contender &one : contenders_of(options_.locks, options_.slices_us))
+                names.push_back(one.label());
+            bool are_apart = !options_.slices_us.empty();
+            fmt::print("{}", cell_tables(are_apart ? named_by_contender(records_) : records_, names, options_.threads));
             return;
         }
         slice_grid grid{contenders_of(options_.locks, options_.slices_us), options_.sections_us, options_.threads};
@@ -211,7 +215,8 @@ void add_bench(CLI::App &app, action &chosen) {
                      "shared-memory: microseconds from a release to the next request")
         ->type_name("US")
         ->check(from_to(0.0, between_us_max));
-    verb->add_option("--slices-us", options->slices_us, "scl-slice: lengths of slices, in microseconds")
+    verb->add_option("--slices-us", options->slices_us,
+                     "scl-slice, scl-interactive: lengths of slices, in microseconds")
         ->type_name("US,...")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -234,7 +239,7 @@ void add_bench(CLI::App &app, action &chosen) {
         ->type_name("FILE")
         ->excludes(json_option);
     verb->add_option("--plot", options->plot_path,
-                     "Draw throughput over threads, or a heat map of lengths: a .svg or .png file (needs gnuplot)")
+                     "Draw throughput over threads, or what the workload is about: a .svg or .png file (needs gnuplot)")
         ->type_name("FILE");
     verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"
                  "interrupted, by the signal (what was measured is shown and kept).\n"
@@ -244,7 +249,8 @@ void add_bench(CLI::App &app, action &chosen) {
     verb->callback([options, verb, &chosen] {
         options->names_locks = verb->count("--locks") > 0;
         options->names_threads = verb->count("--threads") > 0;
-        options->names_lengths = verb->count("--slices-us") + verb->count("--sections-us") > 0;
+        options->names_slices = verb->count("--slices-us") > 0;
+        options->names_sections = verb->count("--sections-us") > 0;
         chosen = [options] { return bench(*options); };
     });
 }

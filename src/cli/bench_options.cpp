@@ -41,12 +41,16 @@ void complete_lengths(bench_options &options) {
         options.sections_us = without_repeats(options.sections_us);
         return;
     }
-    if (options.names_lengths)
+    bool may_have_slices = takes_slices(options.workload);
+    if (may_have_slices && options.names_sections)
+        throw usage_error(fmt::format("'{}' has sections of one length: leave --sections-us out, or use scl-slice",
+                                      options.workload));
+    if (!may_have_slices && (options.names_slices || options.names_sections))
         throw usage_error(fmt::format("'{}' has slices and sections of one length: leave --slices-us and --sections-us "
                                       "out, or use scl-slice",
                                       options.workload));
-    options.slices_us.clear();
     options.sections_us.clear();
+    options.slices_us = options.names_slices ? without_repeats(options.slices_us) : std::vector<unsigned>{};
 }
 
 } // namespace
@@ -76,10 +80,10 @@ json options_for_file(const bench_options &options) {
                   {"build", digest_of(workload_program(options.workload))}};
     if (options.between_us)
         noted["between_us"] = *options.between_us;
-    if (!options.sections_us.empty()) {
+    if (!options.slices_us.empty())
         noted["slices_us"] = options.slices_us;
+    if (!options.sections_us.empty())
         noted["sections_us"] = options.sections_us;
-    }
     return noted;
 }
 

@@ -21,7 +21,7 @@ struct bench_options {
     unsigned rounds = 3;
     unsigned background = 0;
     std::optional<double> between_us;
-    // Of workloads that take lengths (workload.hpp); empty for others.
+    // Of workloads that take lengths, or slices (workload.hpp); empty for others.
     std::vector<unsigned> slices_us{0, 10, 100, 1000, 2000, 10'000};
     std::vector<double> sections_us{0, 1, 10, 100, 1000};
     double patience_s = 30;
@@ -29,7 +29,7 @@ struct bench_options {
     std::string resume_path;
     std::string plot_path;
     std::vector<std::string> arguments; // to the workload program
-    bool names_locks = false, names_threads = false, names_lengths = false;
+    bool names_locks = false, names_threads = false, names_slices = false, names_sections = false;
 };
 
 // Fills in what the user did not say and the workload does, and takes out what is there twice. Throws usage_error for

@@ -11,6 +11,7 @@
 #include "cli/results_file.hpp"
 #include "cli/slice_grid.hpp"
 #include "cli/thread_time_table.hpp"
+#include "cli/workload.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -55,6 +56,34 @@ heat_map lengths_map(const bench_options &options, const std::vector<result_reco
     return picture;
 }
 
+std::string percent(double share) {
+    return fmt::format("{:.7g}%", share * 100);
+}
+
+// With the most threads: there they wait longest.
+plot waits_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+    unsigned threads = *std::max_element(options.threads.begin(), options.threads.end());
+    plot picture;
+    picture.title = fmt::format("{}: waits with {}", options.workload, format_number_of(threads, "thread"));
+    picture.subtitles = subtitles(options, about, "all together");
+    picture.x = {"wait", scale::logarithmic, format_round_duration_ns};
+    picture.y = {"share of waits that were no longer", scale::nines, percent};
+    picture.dots = false;
+    auto named = options.slices_us.empty() ? records : named_by_contender(records);
+    for (const contender &one : contenders_of(options.locks, options.slices_us)) {
+        duration_counts waits;
+        for (const auto &record : named) {
+            if (record.lock == one.label() && record.threads == threads)
+                waits.merge(record.wait_counts);
+        }
+        plot_line line{one.label(), {}, {}};
+        for (const auto &point : waits.shares())
+            line.points.push_back({point.ns, point.share, point.share, point.share});
+        picture.lines.push_back(std::move(line));
+    }
+    return picture;
+}
+
 heat_map times_map(const bench_options &options, const std::vector<result_record> &records, const json &about) {
     heat_map picture = thread_time_map(records, options.locks, options.threads);
     picture.title = options.workload + ": what each thread got of the time";
@@ -67,6 +96,8 @@ heat_map times_map(const bench_options &options, const std::vector<result_record
 
 std::string bench_picture(const bench_options &options, const std::vector<result_record> &records, const json &about,
                           picture_format format) {
+    if (is_about_waits(options.workload))
+        return draw(waits_plot(options, records, about), format);
     if (has_thread_times(records))
         return draw(times_map(options, records, about), format);
     return options.sections_us.empty() ? draw(throughput_plot(options, records, about), format)

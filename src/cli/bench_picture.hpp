@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What `bench --plot` draws: throughput over numbers of threads, or a heat map of lengths.
+// What `bench --plot` draws: throughput over numbers of threads; or what the workload is about, a heat map of lengths
+// or of the threads' time, or how waits were distributed.
 #pragma once
 
 #include <string>

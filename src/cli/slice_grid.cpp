@@ -137,6 +137,15 @@ std::vector<contender> contenders_of(const std::vector<std::string> &locks, cons
     return contenders;
 }
 
+std::vector<result_record> named_by_contender(std::vector<result_record> records) {
+    for (result_record &one : records) {
+        if (has_slices(one.lock))
+            one.lock = contender{one.lock, one.slice_us}.label();
+        one.slice_us.reset();
+    }
+    return records;
+}
+
 std::vector<grid_table> slice_grid::tables(const std::vector<result_record> &records) const {
     unsigned rounds = rounds_in(records);
     std::string over_rounds = rounds > 1 ? fmt::format(", median of {} rounds", rounds) : "";

@@ -24,6 +24,10 @@ struct contender {
 // With no slices to measure each lock is one contender, whatever it is.
 std::vector<contender> contenders_of(const std::vector<std::string> &locks, const std::vector<unsigned> &slices_us);
 
+// The records with what they are of for a lock: so that those of one lock with several lengths of slices can be told
+// apart like those of several locks.
+std::vector<result_record> named_by_contender(std::vector<result_record> records);
+
 struct grid_table {
     std::string name; // a word
     std::string title;

@@ -41,6 +41,14 @@ bool takes_lengths(const std::string &name) {
     return name == "scl-slice";
 }
 
+bool takes_slices(const std::string &name) {
+    return name == "scl-interactive";
+}
+
+bool is_about_waits(const std::string &name) {
+    return name == "scl-interactive";
+}
+
 bool is_for_two_threads(const std::string &name) {
     return name == "scl-toy";
 }

@@ -41,6 +41,12 @@ bool takes_time_between(const std::string &name);
 // Whether a cell of it has a length of slices and one of sections: --slices-us and --sections-us.
 bool takes_lengths(const std::string &name);
 
+// Whether a cell of it may have a length of slices: --slices-us, but not --sections-us.
+bool takes_slices(const std::string &name);
+
+// Whether what it shows is how long threads waited, more than how much they did.
+bool is_about_waits(const std::string &name);
+
 // Whether it is meant for two threads, and run with two unless told.
 bool is_for_two_threads(const std::string &name);
 

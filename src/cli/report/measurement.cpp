@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "cli/cell_summary.hpp"
 #include "cli/report/file_content.hpp"
+#include "cli/slice_grid.hpp"
 #include "cli/statistics.hpp"
+#include "cli/workload.hpp"
 
 namespace holdfast::cli::report {
 namespace {
@@ -33,6 +36,8 @@ std::string cell_figure::text(const std::function<std::string(double)> &format) 
 
 workload_measurement::workload_measurement(const results &file) : about_(file.about), records_(records_in(file)) {
     check_about(about_);
+    if (takes_slices(workload()))
+        records_ = named_by_contender(std::move(records_));
     for (const auto &one : records_) {
         if (one.workload != workload() || one.background != background() || one.between_us != between_us() ||
             one.slice_us != records_.front().slice_us || one.section_us != records_.front().section_us)
