@@ -29,7 +29,8 @@ struct doctor_options {
 struct findings {
     std::string kernel;
     unsigned cpus = 0;
-    std::string interposer; // empty: missing
+    std::string interposer; // empty: there is none that can be preloaded
+    std::string why_no_interposer;
     std::vector<capability> capabilities;
     service_report service;
     std::string mode; // "service", "monitor" or "blocking"
@@ -70,8 +71,9 @@ findings examine() {
     found.kernel = kernel_release();
     found.cpus = std::thread::hardware_concurrency();
     try {
-        found.interposer = preload_library().string();
-    } catch (const failure &) {
+        found.interposer = preloadable_library().string();
+    } catch (const failure &problem) {
+        found.why_no_interposer = problem.what();
     }
     found.capabilities = find_capabilities();
     try_monitor(found);
@@ -86,8 +88,7 @@ void print(const findings &found) {
             fmt::print("       {:<46} {}\n", "", capability.remedy);
     }
     fmt::print("  {:<4} {:<46} {}\n\n", found.interposer.empty() ? "no" : "yes", "interposer",
-               found.interposer.empty() ? "libholdfast-preload.so is missing: build or install holdfast again"
-                                        : found.interposer);
+               found.interposer.empty() ? found.why_no_interposer : found.interposer);
     fmt::print("service: {}\n  {}\n", name_of(found.service.is), found.service.sentence);
     fmt::print("mode: {}\n  {}\n", found.mode, found.why);
     if (!found.remedy.empty())
@@ -100,6 +101,7 @@ void print_json(const findings &found) {
     out["kernel"] = found.kernel;
     out["cpus"] = found.cpus;
     out["interposer"] = found.interposer.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.interposer);
+    out["why_no_interposer"] = found.why_no_interposer;
     for (const auto &capability : found.capabilities)
         out["capabilities"][capability.name] = {
             {"present", capability.present}, {"detail", capability.detail}, {"remedy", capability.remedy}};

@@ -34,6 +34,16 @@ fs::path preload_library() {
     return found(prefix() / "lib" / "libholdfast-preload.so", "the interposer");
 }
 
+fs::path preloadable_library() {
+    fs::path library = preload_library();
+    // ld.so splits LD_PRELOAD there and knows no escape: it would say "ignored", and the program ran without us.
+    if (library.native().find_first_of(": ") != std::string::npos)
+        throw failure(fmt::format("the interposer '{}' can't be preloaded, as its path has a space or a colon: install "
+                                  "holdfast into a path without them",
+                                  library.native()));
+    return library;
+}
+
 fs::path workload_program(const std::string &name) {
     return found(prefix() / "libexec" / "holdfast" / name, "the workload program");
 }

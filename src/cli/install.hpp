@@ -11,6 +11,9 @@ namespace holdfast::cli {
 // libholdfast-preload.so. Throws failure when it is not there.
 std::filesystem::path preload_library();
 
+// The same. Throws failure also where programs can't be made to load it.
+std::filesystem::path preloadable_library();
+
 // The workload program of that name. Throws failure when it is not there.
 std::filesystem::path workload_program(const std::string &name);
 

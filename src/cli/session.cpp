@@ -38,11 +38,6 @@ std::string preloaded_by_others(const std::string &library) {
 
 // Ours goes first, so that it is found before whatever the user preloads; both work.
 std::string preload_with(const std::string &library) {
-    // ld.so splits LD_PRELOAD there and knows no escape: it would say "ignored", and the program ran without us.
-    if (library.find_first_of(": ") != std::string::npos)
-        throw failure(fmt::format("the interposer '{}' can't be preloaded, as its path has a space or a colon: install "
-                                  "holdfast into a path without them",
-                                  library));
     std::string others = preloaded_by_others(library);
     return others.empty() ? library : library + ":" + others;
 }
@@ -105,7 +100,7 @@ environment session::preload_environment(const interposition &wanted) const {
         return inside_another ? environment{{"LD_PRELOAD", preloaded_by_others(library)}} : environment{};
     }
     environment variables = native_environment();
-    variables.emplace_back("LD_PRELOAD", preload_with(library));
+    variables.emplace_back("LD_PRELOAD", preload_with(preloadable_library().string()));
     variables.emplace_back("ASAN_OPTIONS", asan_options());
     variables.emplace_back(HF_LOCK_VARIABLE, wanted.lock);
     if (!wanted.conf.empty())

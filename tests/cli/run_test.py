@@ -97,6 +97,9 @@ def test_an_install_path_that_cannot_be_preloaded_is_refused_before_the_program_
     as_it_is = subprocess.run([command, "run", "--lock", "glibc", "--", "echo", "out"], capture_output=True, text=True,
                               timeout=60, check=False)
     assert (as_it_is.returncode, as_it_is.stdout, as_it_is.stderr) == (0, "out\n", "")
+    doctor = subprocess.run([command, "doctor"], capture_output=True, text=True, timeout=60, check=False)
+    assert doctor.returncode == 1
+    assert result.stderr.removeprefix("holdfast: ").strip() in doctor.stdout
 
 
 # --- signals and terminals
