@@ -70,6 +70,7 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     hf_queue_enter(tail, self);
     for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += pauses) {
         if (head) {
+            hf_pace_paused(&pace, (unsigned)pauses);
             acquired = look_takes(word, releases, &pace, self, held);
             if (acquired)
                 break;
@@ -100,6 +101,7 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
         if (pauses < HF_HEAD_PAUSES)
             pauses *= 2;
         pause_for(pauses);
+        hf_pace_paused(&pace, (unsigned)pauses);
         if (look_takes(word, releases, &pace, self, held))
             return true;
         if (!hf_lock_is_hot(&seen, hf_load_relaxed(releases), (unsigned)pauses))
