@@ -146,7 +146,8 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
     }
 }
 
-// C2. Short, or as long as who has chosen it keeps the mutex, which this one needs too.
+// C2. Short, or as long as who has chosen it keeps the mutex, which this one takes next. (With a mutex that refuses it
+// nobody waits for whose release turns are kept: refuses_wait in preload/cond.c.)
 static void await_turn(struct hf_waiter *self) {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

@@ -21,8 +21,8 @@
 // C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner of the
 //     mutex does not wake the chosen: it moves their sleep from the semaphore to the mutex's word, where each unlock
 //     wakes one. So the word says HELD_WITH_SLEEPERS from then on, and a moved waiter takes it as that, however its
-//     sleep ended: the wake that it may have had was one of the word's (I2, park/word_lock.h). One that does not take
-//     the mutex passes the wake on.
+//     sleep ended: the wake that it may have had was one of the word's (I2, park/word_lock.h). So who
+//     joins will take the mutex again.
 // Modelled in verify/condition.pml.
 #ifndef HF_LOCK_CONDITION_H
 #define HF_LOCK_CONDITION_H

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "park/deadline.h"
-#include "park/word_lock.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
@@ -28,10 +27,12 @@ static inline bool is_ours(const pthread_cond_t *cond) {
     return hf_policy_is_ours(HF_OBJECT_COND) && !(hf_cond_attributes(cond) & HF_COND_SHARED);
 }
 
-// Whether the caller has the mutex, and will give it back by a function of ours.
+// Whether the caller has the mutex, and will give it back by a function of ours, as far as is known.
 static bool gives_back(const struct hf_mutex *mutex) {
     const struct hf_thread_record *self = hf_self();
     // The depth: who has taken the mutex by glibc's own function will give it back by that, which knows of no turns.
+    // The depth tells so only of who has no other mutex of ours. Of one that has, a turn that is owed is not given
+    // until the mutex is next given back by a function of ours (unchecked).
     return hf_mutex_can_owe_turns(mutex) && hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
 }
 
@@ -68,11 +69,10 @@ static int take_mutex_again(struct hf_waiter *waiter) {
     return 0;
 }
 
-// Of a wait with a mutex that the caller does not have. Its owner may have moved the caller meanwhile.
-static void end_refused_wait(struct hf_waiter *waiter) {
-    hf_waiter_leave_cancelled(waiter);
-    if (waiter->moved)
-        hf_word_wake(&hf_mutex_in(waiter->mutex)->word); // C5
+// Asked before the caller is a waiter: if the owner chose it then, it would have to stay for its turn (C2), which the
+// owner gives with the mutex. Of glibc's mutexes their unlock has to be asked; nobody owes turns in those.
+static bool refuses_wait(pthread_mutex_t *mutex) {
+    return hf_mutex_is_chosen(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
 }
 
 // Cancellation comes here by unwinding, before the program's own clean-up handlers run, which expect to have the mutex.
@@ -86,12 +86,14 @@ static void end_cancelled_wait(struct wait *wait) {
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct hf_deadline *deadline) {
     if (deadline && !hf_deadline_is_valid(deadline))
         return EINVAL;
+    if (HF_UNLIKELY(refuses_wait(mutex)))
+        return EPERM;
     int saved_errno = errno;
     __attribute__((cleanup(end_cancelled_wait))) struct wait wait = {.sleeping = false};
     hf_condition_join(hf_condition_in(cond), &wait.waiter, mutex);
     int error = hf_mutex_unlock_to_wait(mutex);
     if (error) {
-        end_refused_wait(&wait.waiter);
+        hf_waiter_leave_cancelled(&wait.waiter); // refused by glibc
         return error;
     }
     wait.sleeping = true;

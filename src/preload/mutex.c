@@ -190,10 +190,9 @@ static __attribute__((noinline)) int unlock_any(pthread_mutex_t *posix) {
     if (!hf_mutex_is_chosen(mutex))
         return hf_glibc()->mutex_unlock(posix);
     struct hf_thread_record *self = hf_self();
-    enum hf_mutex_type type = hf_mutex_type_of(mutex);
-    if ((type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !hf_mutex_is_owned_by(mutex, self))
+    if (hf_mutex_refuses(mutex, self))
         return EPERM;
-    if (type == HF_MUTEX_RECURSIVE && --mutex->count != 0)
+    if (hf_mutex_type_of(mutex) == HF_MUTEX_RECURSIVE && --mutex->count != 0)
         return 0;
     release(mutex, self);
     return 0;

@@ -102,4 +102,10 @@ static inline enum hf_mutex_type hf_mutex_type_of(const struct hf_mutex *mutex) 
     return (enum hf_mutex_type)(mutex->kind & HF_KIND_TYPE_BITS);
 }
 
+// Is `self`, the caller, refused when it gives a mutex of ours back? Nobody but the caller can change the answer.
+static inline bool hf_mutex_refuses(const struct hf_mutex *mutex, const struct hf_thread_record *self) {
+    enum hf_mutex_type type = hf_mutex_type_of(mutex);
+    return (type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !hf_mutex_is_owned_by(mutex, self);
+}
+
 #endif

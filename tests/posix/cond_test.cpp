@@ -2,7 +2,7 @@
 // pthread_cond_*: waking, deadlines, cancellation, memory and processes, with every kind of mutex.
 //
 // Shown able to fail: with LD_PRELOAD of broken_cond_signal.c, broken_cond_broadcast.c and broken_cond_timeout.c
-// (posix/soak) it fails, aborts or is stuck.
+// (posix/soak) it fails, aborts or is stuck; with a wait that joins before it is refused (AWaitIsRefused...).
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -600,6 +600,30 @@ TEST(cond, WaitingWithAMutexThatIsNotHeldIsAnErrorOfTheErrorcheckType) {
     EXPECT_EQ(pthread_cond_signal(&cond), 0);
     EXPECT_EQ(pthread_cond_destroy(&cond), 0);
     EXPECT_EQ(pthread_mutex_destroy(&mutex), 0);
+}
+
+// At once, not when the owner, who has taken the caller for a waiter meanwhile, gives the mutex back.
+TEST(cond, AWaitIsRefusedThoughTheOwnerWakesAllMeanwhile) {
+    constexpr int waits = 20'000, wakes_at_a_time = 200;
+    for (int type : {PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_RECURSIVE}) {
+        made_mutex made({.type = type});
+        pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+        std::atomic<int> returned = 0, refused = 0;
+        ASSERT_EQ(pthread_mutex_lock(&made.mutex), 0);
+        team other(1, [&](int) {
+            for (; returned < waits; returned++)
+                refused += pthread_cond_wait(&cond, &made.mutex) == EPERM;
+        });
+        EXPECT_TRUE(eventually([&] {
+            for (int i = 0; i < wakes_at_a_time; i++)
+                i % 2 ? pthread_cond_broadcast(&cond) : pthread_cond_signal(&cond);
+            return returned == waits;
+        }));
+        ASSERT_EQ(pthread_mutex_unlock(&made.mutex), 0);
+        other.join();
+        EXPECT_EQ(refused, waits);
+        EXPECT_EQ(pthread_cond_destroy(&cond), 0);
+    }
 }
 
 class every_cond : public testing::TestWithParam<int> {};
