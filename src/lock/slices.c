@@ -29,9 +29,13 @@ static bool is_pending(const struct hf_slices *slices) {
     return slices->owner && slices->slice_end == 0;
 }
 
-// U8. Of PENDING and NOBODYS, when the slice before became one; of others, when the slice began.
+// U8. Of PENDING and NOBODYS, when the slice before became one, and of PENDING also when it will be late; of others,
+// when the slice began.
 static bool is_of_another_clock(const struct hf_slices *slices, uint64_t now) {
     uint64_t changed = hf_load_relaxed(&slices->taken_at);
+    // The slice before may be long ago, or there was none.
+    if (is_pending(slices) && hf_clock_went_back(slices->due_at, now + hf_ticks_of_ns(HF_LATE_NS)))
+        return true;
     if (slices->owner && !is_pending(slices) && slices->owner->slice_began > changed)
         changed = slices->owner->slice_began;
     return hf_clock_went_back(changed, now);
@@ -44,9 +48,12 @@ static void void_times_of_another_clock(struct hf_slices *slices, uint64_t now) 
     hf_store_relaxed(&slices->taken_at, now);
     slices->keeper = NULL;
     slices->due_at = now;
-    if (slices->owner && !is_pending(slices)) {
+    if (slices->owner && !is_pending(slices))
         hf_store_relaxed(&slices->slice_end, now);
-        slices->owner->slice_began = now;
+    // Once: a debt that were counted from each look on would never be paid (U5).
+    for (struct hf_share *share = slices->shares; share; share = share->next) {
+        if (share->slice_began > now)
+            share->slice_began = now;
     }
 }
 

@@ -36,8 +36,8 @@
 // U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
 // U7  What is not timed is bounded: section_timing.h.
 // U8  No time to come rests on a clock that has gone back (a machine or a process goes on elsewhere, with a smaller
-//     one): what was last changed later than now is over, and due. Sleeps do not rest on ticks, but on a clock that
-//     does not go back, so who sleeps until then looks no later than it would have.
+//     one): what was last changed later than now is over, and due, and debts count from now. Sleeps do not rest on
+//     ticks, but on a clock that does not go back, so who sleeps until then looks no later than it would have.
 // Modelled in verify/uscl.pml.
 #ifndef HF_LOCK_SLICES_H
 #define HF_LOCK_SLICES_H

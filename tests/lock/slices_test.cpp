@@ -11,7 +11,8 @@
 // inactive_ticks that is always a second (ASharesInactivity...);
 // void_times_of_another_clock that does nothing, or leaves the slice's end or the keeper as it is
 // (ASliceOfAnotherClock...), or due_at (WhoIsChosenByAnotherClock...); hf_share_is_active that takes who is seen later
-// than now for active (ABanByAnotherClockEnds).
+// than now for active (ABanByAnotherClockEnds); void_times_of_another_clock that leaves others' slice_began as it is
+// (...ThoughTheOtherStaysActive); is_of_another_clock that does not look at due_at (...WithoutASliceBefore).
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -391,6 +392,41 @@ TEST_F(slices, ABanByAnotherClockEnds) {
     ASSERT_FALSE(a.chosen());
     hf_slices_look(&all, &a.waiter, origin + slice - back);
     EXPECT_TRUE(a.chosen()) << "b was seen at a time that is not known any more";
+}
+
+// The one that b's activity would prolong for ever: its other end, a's debt, has to be a time of this clock too.
+TEST_F(slices, ABanByAnotherClockEndsThoughTheOtherStaysActive) {
+    one a = make(), b = make();
+    use_up_beside(a, b);
+    join(a, slice);
+    ASSERT_FALSE(a.chosen());
+    use(b, 1, slice - back);
+    hf_slices_look(&all, &a.waiter, origin + slice - back);
+    EXPECT_FALSE(a.chosen()) << "b has used less, and is active";
+    EXPECT_EQ(all.keeper_at, origin + slice - back + 2 * slice) << "as if its slice had begun now";
+    use(b, 1, 3 * slice - back);
+    hf_slices_look(&all, &a.waiter, origin + 3 * slice - back);
+    EXPECT_TRUE(a.chosen());
+}
+
+// Nobody had a slice before, or it is long ago: what tells that the clock went back is the choice itself.
+TEST_F(slices, WhoIsChosenByAnotherClockIsLateWithoutASliceBefore) {
+    std::uint64_t since = 10 * std::uint64_t(HF_LATE_NS / hf_tick_ns());
+    for (bool had_one : {false, true}) {
+        all = {};
+        one a = make(), b = make(), c = make();
+        if (had_one) {
+            take(a, 0);
+            join(a, slice);
+            ASSERT_TRUE(a.chosen());
+            hf_slices_give_up(&all, a.share, origin + slice);
+        }
+        join(b, 2 * since);
+        ASSERT_TRUE(b.chosen()); // and can't run
+        join(c, 2 * since + 1);
+        hf_slices_look(&all, &c.waiter, origin + since);
+        EXPECT_TRUE(c.chosen()) << had_one;
+    }
 }
 
 // Every lock of a million finds its own, in about the same time. Shown able to fail: rows that never become more do
