@@ -270,8 +270,10 @@ void hf_uscl_stand_aside(struct hf_uscl_parts lock, struct hf_thread_record *sel
     hf_slices_lock(slices, self, &saved);
     struct hf_share *share = stop_counting(slices, now);
     // A class of several threads has others, which may go on.
-    hf_slice_wake woken =
-        share && share->thread == self ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
+    bool leaves = share && share->thread == self;
+    if (leaves)
+        hf_store_relaxed(&slices->untimed, 0); // what it does when it is back is not in this slice
+    hf_slice_wake woken = leaves ? hf_slices_retire(slices, share, now) : hf_slices_choose(slices, now);
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }

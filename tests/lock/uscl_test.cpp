@@ -282,6 +282,27 @@ TEST(uscl, WhoStandsAsideInAnUntimedSectionLeavesItsSlice) {
     hf_uscl_destroy(&lock);
 }
 
+// After the wait its slice is another one, and all of its sections are known. Shown able to fail: hf_uscl_stand_aside
+// that leaves `untimed` as it is.
+TEST(uscl, WhoComesBackFromAWaitBeginsASlice) {
+    hf_uscl_t lock = HF_USCL_INIT;
+    hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX);
+    contend(lock);
+    leave_next_untimed(lock);
+    lock.slices->untimed = HF_TIMING_BLOCK;
+    hf_uscl_lock(&lock);
+    hf_share *own = lock.slices->untimed_holder;
+    ASSERT_NE(own, nullptr);
+    hf_uscl_stand_aside({&lock.word, &lock.slices, &lock.options}, hf_self());
+    hf_uscl_unlock(&lock);
+    hf_uscl_lock(&lock);
+    EXPECT_EQ(lock.slices->untimed_holder, nullptr) << "in a slice that is over";
+    EXPECT_FALSE(own->away);
+    EXPECT_GT(lock.slices->slice_end, hf_ticks());
+    hf_uscl_unlock(&lock);
+    hf_uscl_destroy(&lock);
+}
+
 // Else a thread that a handler stops there stops all others. Shown able to fail: a guard without a mask.
 std::atomic<int> signals_seen = 0;
 
