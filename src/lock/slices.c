@@ -12,6 +12,9 @@
 // How often a thread's nice value is looked up: a changed one takes effect with the next slice after that.
 enum { HF_WEIGHING_NS = 1000 * 1000 };
 
+// An end in every clock's past that is not PENDING's.
+enum { HF_SLICE_OVER = 1 };
+
 void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved) {
     hf_slices_start_over_if_forked();
     hf_slices_enter(self);
@@ -258,7 +261,8 @@ hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *s
 hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, uint64_t now, uint64_t slice_ticks) {
     if (slices->owner != share || !is_pending(slices))
         return NULL; // another thread of the class has begun it
-    set_state(slices, share, now + slice_ticks);
+    // A slice of no length is over from the start, by the clock of whichever CPU unlock reads.
+    set_state(slices, share, slice_ticks ? now + slice_ticks : HF_SLICE_OVER);
     hf_share_begin_slice(share, now);
     uint64_t used = hf_load_relaxed(&share->used);
     if (slices->virtual_now < used)

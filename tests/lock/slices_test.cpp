@@ -12,7 +12,8 @@
 // void_times_of_another_clock that does nothing, or leaves the slice's end or the keeper as it is
 // (ASliceOfAnotherClock...), or due_at (WhoIsChosenByAnotherClock...); hf_share_is_active that takes who is seen later
 // than now for active (ABanByAnotherClockEnds); void_times_of_another_clock that leaves others' slice_began as it is
-// (...ThoughTheOtherStaysActive); is_of_another_clock that does not look at due_at (...WithoutASliceBefore).
+// (...ThoughTheOtherStaysActive); is_of_another_clock that does not look at due_at (...WithoutASliceBefore); a slice of
+// no length that ends now (ASliceOfNoLength...).
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -258,6 +259,18 @@ TEST_F(slices, ASharesInactivityIsAsLongAsTheLockSays) {
         EXPECT_EQ(a.share->next, nullptr);
         (void)b;
     }
+}
+
+// U1: nobody keeps its time, so its first section's unlock must see that it is over, also by a clock that is behind.
+TEST_F(slices, ASliceOfNoLengthIsOverByEveryClock) {
+    one a = make(), b = make();
+    join(a, 100);
+    ASSERT_TRUE(a.chosen());
+    join(b, 101);
+    begin(a, 102, 0);
+    EXPECT_LE(all.slice_end, origin) << "what unlock asks";
+    EXPECT_EQ(choose(99), &b.waiter.turn);
+    EXPECT_TRUE(b.chosen());
 }
 
 TEST_F(slices, WhoIsChosenAndLateIsPassedOver) {
