@@ -8,6 +8,7 @@
 
 #include "base/address_hash.h"
 #include "base/check.h"
+#include "park/fork_mark.h"
 #include "park/word_lock.h"
 #include "thread/thread_record.h"
 
@@ -24,8 +25,8 @@ struct list_lock {
 // instruction on, also in handlers that the program has registered before us (pthread_atfork).
 static struct {
     struct list_lock locks[1 << HF_LIST_LOCK_BITS];
-    bool is_known;
-    char rest_of_page[HF_TABLE_ALIGNMENT - sizeof(bool)];
+    uint32_t fork; // park/fork_mark.h
+    char rest_of_page[HF_TABLE_ALIGNMENT - sizeof(uint32_t)];
 } table __attribute__((aligned(HF_TABLE_ALIGNMENT)));
 _Static_assert(sizeof(table) % HF_TABLE_ALIGNMENT == 0, "nothing else is zeroed");
 static bool zeroed_by_fork;
@@ -34,16 +35,18 @@ static uint32_t fork_depth, depth_of_next_child;
 
 // No other thread holds a list, and none of the parent's waiters is there.
 static __attribute__((noinline)) void start_over_in_child(void) {
+    sigset_t saved;
+    if (!hf_fork_begin_repair(&table.fork, &saved))
+        return; // another thread of the child was faster
     if (!zeroed_by_fork)
         for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
             table.locks[i] = (struct list_lock){.word = HF_WORD_FREE};
-    else if (hf_exchange_acquire(&table.is_known, true))
-        return; // another thread of the child was faster
     fork_depth++;
+    hf_fork_mark_known(&table.fork, &saved);
 }
 
 static inline uint32_t current_fork_depth(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !table.is_known))
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.fork)))
         start_over_in_child();
     return fork_depth;
 }
@@ -260,12 +263,14 @@ static void expect_child(void) {
 
 // Unless a handler before ours has needed it.
 static void start_over_once_in_child(void) {
+    if (!zeroed_by_fork)
+        table.fork = HF_FORK_UNKNOWN;
     if (fork_depth != depth_of_next_child)
         start_over_in_child();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    table.is_known = true;
+    table.fork = HF_FORK_KNOWN;
     bool has_pages = sysconf(_SC_PAGESIZE) <= HF_TABLE_ALIGNMENT;
     zeroed_by_fork = has_pages && madvise(&table, sizeof(table), MADV_WIPEONFORK) == 0;
     pthread_atfork(expect_child, NULL, start_over_once_in_child);

@@ -31,11 +31,11 @@ static struct {
 // A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
 // in handlers that the program has registered before ours (pthread_atfork).
 static struct {
-    bool is_current;
-    char rest_of_page[HF_MARK_BYTES - sizeof(bool)];
+    uint32_t fork;
+    char rest_of_page[HF_MARK_BYTES - sizeof(uint32_t)];
 } mark __attribute__((aligned(HF_MARK_BYTES)));
-static bool never_forked = true;
-bool *hf_rwscl_table_is_current = &never_forked;
+static uint32_t never_forked = HF_FORK_KNOWN;
+uint32_t *hf_rwscl_table_mark = &never_forked;
 
 static size_t lock_bytes(void) {
     return offsetof(hf_rwscl_t, gates) + hf_numa_nodes() * sizeof(struct hf_rwscl_gate);
@@ -154,7 +154,6 @@ static void forget_who_waits(hf_rwscl_t *lock) {
 
 // The list of all entries alone is never in the middle of a change.
 static void put_in_rows_again(void) {
-    table.word = HF_WORD_FREE;
     table.spare = NULL;
     table.chunk.left = 0;
     memset(table.rows, 0, sizeof(table.rows));
@@ -162,11 +161,14 @@ static void put_in_rows_again(void) {
         if (entry->object) // else it is spare, or to be left alone: which of both is not known
             add_to_row(entry, entry->object);
     }
+    hf_store_release(&table.word, (uint32_t)HF_WORD_FREE); // last: a child that is forked in the middle begins anew
 }
 
-// Alone in the process. Writes no more than it has to: what a child writes it gets a copy of.
+// Other threads of the child wait (F1, park/fork_mark.h). Writes no more than it has to: what a child writes it gets a
+// copy of.
 static void start_over_in_child(void) {
-    if (hf_exchange_acquire(&mark.is_current, true))
+    sigset_t saved;
+    if (!hf_fork_begin_repair(&mark.fork, &saved))
         return;
     if (table.word != HF_WORD_FREE)
         put_in_rows_again();
@@ -174,11 +176,12 @@ static void start_over_in_child(void) {
         if (entry->object && is_waited_for(&entry->lock))
             forget_who_waits(&entry->lock);
     }
+    hf_fork_mark_known(&mark.fork, &saved);
 }
 
 struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_entry **place,
                                            const struct hf_rwscl_options *options) {
-    if (!hf_load_relaxed(hf_rwscl_table_is_current))
+    if (!hf_fork_is_known(hf_rwscl_table_mark))
         start_over_in_child();
     sigset_t saved;
     hf_masked_lock(&table.word, &saved);
@@ -197,7 +200,7 @@ struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_e
 }
 
 void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
-    if (!hf_load_relaxed(hf_rwscl_table_is_current))
+    if (!hf_fork_is_known(hf_rwscl_table_mark))
         start_over_in_child();
     sigset_t saved;
     hf_masked_lock(&table.word, &saved);
@@ -213,15 +216,15 @@ void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
 }
 
 static void start_over_by_handler(void) {
-    mark.is_current = false; // where the kernel does not zero it
+    mark.fork = HF_FORK_UNKNOWN; // where the kernel does not zero it
     start_over_in_child();
 }
 
 void hf_rwscl_table_watch_forks(void) {
-    if (hf_rwscl_table_is_current == &mark.is_current)
+    if (hf_rwscl_table_mark == &mark.fork)
         return;
-    mark.is_current = true;
+    mark.fork = HF_FORK_KNOWN;
     bool is_zeroed = sysconf(_SC_PAGESIZE) <= HF_MARK_BYTES && madvise(&mark, sizeof(mark), MADV_WIPEONFORK) == 0;
     pthread_atfork(NULL, NULL, is_zeroed ? start_over_in_child : start_over_by_handler);
-    hf_store_relaxed(&hf_rwscl_table_is_current, &mark.is_current);
+    hf_store_relaxed(&hf_rwscl_table_mark, &mark.fork);
 }

@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "holdfast/rwscl.h"
+#include "park/fork_mark.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,8 +31,8 @@ struct hf_rwscl_options {
 // In an object: there is no memory for a lock, and there never will be one.
 extern struct hf_rwscl_entry hf_rwscl_no_entry __attribute__((visibility("hidden")));
 
-// Set to false in a forked child.
-extern bool *hf_rwscl_table_is_current __attribute__((visibility("hidden")));
+// Not known in a forked child before the table is in order there.
+extern uint32_t *hf_rwscl_table_mark __attribute__((visibility("hidden")));
 
 // What has to be done before the first fork.
 void hf_rwscl_table_watch_forks(void) __attribute__((cold));
@@ -45,7 +46,7 @@ static inline hf_rwscl_t *hf_rwscl_of(const void *object, struct hf_rwscl_entry 
                                       const struct hf_rwscl_options *options) {
     // Acquire: pairs with the release of whoever has made it.
     struct hf_rwscl_entry *entry = hf_load_acquire(place);
-    if (HF_UNLIKELY(!entry || hf_load_relaxed(&entry->object) != object || !hf_load_relaxed(hf_rwscl_table_is_current)))
+    if (HF_UNLIKELY(!entry || hf_load_relaxed(&entry->object) != object || !hf_fork_is_known(hf_rwscl_table_mark)))
         entry = hf_rwscl_entry_made(object, place, options);
     return HF_LIKELY(entry != NULL) ? &entry->lock : NULL;
 }

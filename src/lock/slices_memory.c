@@ -8,6 +8,7 @@
 
 #include "base/address_hash.h"
 #include "base/chunk.h"
+#include "park/fork_mark.h"
 #include "park/masked_lock.h"
 
 enum {
@@ -34,8 +35,8 @@ static struct {
 // A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
 // in handlers that the program has registered before ours (pthread_atfork).
 static struct {
-    bool is_known;
-    char rest_of_page[HF_MARK_BYTES - sizeof(bool)];
+    uint32_t fork;
+    char rest_of_page[HF_MARK_BYTES - sizeof(uint32_t)];
 } mark __attribute__((aligned(HF_MARK_BYTES)));
 static bool zeroed_by_fork;
 
@@ -206,10 +207,11 @@ void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct 
     hf_slices_unlock(slices, self, &saved);
 }
 
-// Alone in the process. Every list may have been in the middle of a change but that of all slices: so the others are
-// made anew from it. The shares and the chunk's rest are left where they are.
+// Other threads of the child wait (F1, park/fork_mark.h). Every list may have been in the middle of a change but that
+// of all slices: so the others are made anew from it. The shares and the chunk's rest are left where they are.
 static __attribute__((noinline)) void start_over_in_child(void) {
-    if (zeroed_by_fork && hf_exchange_acquire(&mark.is_known, true))
+    sigset_t saved;
+    if (!hf_fork_begin_repair(&mark.fork, &saved))
         return;
     memory.word = HF_WORD_FREE;
     memory.spare_shares = NULL;
@@ -228,20 +230,22 @@ static __attribute__((noinline)) void start_over_in_child(void) {
         else
             become_spare(slices);
     }
+    hf_fork_mark_known(&mark.fork, &saved);
 }
 
 void hf_slices_start_over_if_forked(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_load_relaxed(&mark.is_known)))
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&mark.fork)))
         start_over_in_child();
 }
 
 static void start_over_by_handler(void) {
-    if (!zeroed_by_fork || !mark.is_known)
-        start_over_in_child();
+    if (!zeroed_by_fork)
+        mark.fork = HF_FORK_UNKNOWN;
+    start_over_in_child();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    mark.is_known = true;
+    mark.fork = HF_FORK_KNOWN;
     zeroed_by_fork = sysconf(_SC_PAGESIZE) <= HF_MARK_BYTES && madvise(&mark, sizeof(mark), MADV_WIPEONFORK) == 0;
     pthread_atfork(NULL, NULL, start_over_by_handler);
 }

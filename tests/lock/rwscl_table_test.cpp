@@ -3,7 +3,8 @@
 //
 // Shown able to fail: is_left that is always true (IsNotGivenAway), a lock that is looked for by its place alone
 // (OfACopyIsAnother), start_over_in_child without forget_who_waits (InAChild), with who leaves a drain counted twice or
-// half-opened gates taken for closed (InAChildAReaderIsInside).
+// half-opened gates taken for closed (InAChildAReaderIsInside), or with a mark that is known from the start of the
+// repair on (InAChildWithoutHandlers...).
 #include <atomic>
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -120,8 +121,8 @@ TEST(rwscl_table, IsMadeOnce) {
     }
 }
 
-bool succeeds_in_child(auto body) {
-    pid_t child = fork();
+bool succeeds_in_child(auto body, pid_t (*make_child)() = fork) {
+    pid_t child = make_child();
     if (child == 0) {
         alarm(60);
         _exit(body() ? 0 : 1);
@@ -219,6 +220,40 @@ TEST(rwscl_table, InAChildAReaderIsInsideWhateverItsLockWasInTheMiddleOf) {
         hf_store_relaxed(&lock->word, before.word);
         one.destroy();
     }
+}
+
+// Of _Fork(), which runs no handlers: the first threads to come find the table in disorder, all at once. What is to be
+// forgotten of the lock that was made first is forgotten last, after that of many others.
+TEST(rwscl_table, InAChildWithoutHandlersNobodyUsesALockBeforeItIsInOrder) {
+    hf_rwscl_table_watch_forks();
+    object first;
+    std::vector<object> others(40'000); // more than were ever spare: most are found before the first
+    hf_rwscl_t *lock = first.lock();
+    for (object &one : others)
+        hf_store_relaxed(&one.lock()->waiting_readers, 1u);
+    hf_store_relaxed(&lock->waiting_readers, 1u);
+    for (int round = 0; round < 5; round++) {
+        EXPECT_TRUE(succeeds_in_child(
+            [&] {
+                std::atomic<int> ready = 0, early = 0;
+                auto come = [&] {
+                    for (ready++; ready < 2;)
+                        std::this_thread::yield();
+                    early += hf_load_relaxed(&first.lock()->waiting_readers) != 0;
+                };
+                std::thread another(come);
+                come();
+                another.join();
+                return early == 0;
+            },
+            _Fork));
+    }
+    hf_store_relaxed(&lock->waiting_readers, 0u);
+    for (object &one : others) {
+        hf_store_relaxed(&one.lock()->waiting_readers, 0u);
+        one.destroy();
+    }
+    first.destroy();
 }
 
 } // namespace

@@ -14,7 +14,11 @@
 // than now for active (ABanByAnotherClockEnds); void_times_of_another_clock that leaves others' slice_began as it is
 // (...ThoughTheOtherStaysActive); is_of_another_clock that does not look at due_at (...WithoutASliceBefore); a slice of
 // no length that ends now (ASliceOfNoLength...).
+#include <atomic>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "base/clock.h"
@@ -440,6 +444,40 @@ TEST_F(slices, WhoIsChosenByAnotherClockIsLateWithoutASliceBefore) {
         hf_slices_look(&all, &c.waiter, origin + since);
         EXPECT_TRUE(c.chosen()) << had_one;
     }
+}
+
+// Of _Fork(), which runs no handlers: the first threads to come find all slices in disorder, at once. The guard of what
+// was made first is freed last. Shown able to fail: a mark that is known from the start of the repair on.
+TEST(slices_memory, InAChildWithoutHandlersNobodyUsesSlicesBeforeTheyAreInOrder) {
+    constexpr std::size_t locks = 40'000;
+    std::vector<std::uint32_t> words(locks);
+    std::vector<hf_slices *> places(locks);
+    for (std::size_t i = 0; i < locks; i++)
+        ASSERT_NE(hf_slices_of(&words[i], &places[i], hf_self()), nullptr);
+    hf_store_relaxed(&places[0]->guard, std::uint32_t(HF_WORD_HELD));
+    for (int round = 0; round < 5; round++) {
+        pid_t child = _Fork();
+        if (child == 0) {
+            alarm(60);
+            std::atomic<int> ready = 0, early = 0;
+            auto come = [&] {
+                for (ready++; ready < 2;)
+                    std::this_thread::yield();
+                hf_slices_start_over_if_forked();
+                early += hf_load_relaxed(&places[0]->guard) != HF_WORD_FREE;
+            };
+            std::thread another(come);
+            come();
+            another.join();
+            _exit(early == 0 ? 0 : 1);
+        }
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    hf_store_relaxed(&places[0]->guard, std::uint32_t(HF_WORD_FREE));
+    for (std::size_t i = 0; i < locks; i++)
+        hf_slices_give_back(places[i], &words[i], hf_self());
 }
 
 // Every lock of a million finds its own, in about the same time. Shown able to fail: rows that never become more do
