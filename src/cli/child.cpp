@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <fmt/core.h>
+#include <optional>
 #include <sys/wait.h>
 
 #include "cli/exit_status.hpp"
@@ -58,62 +59,92 @@ void forward_signals() {
     }
 }
 
+// While it lives no signal is handled but those that can't be blocked: SIGSTOP stops, SIGCONT continues, its handler
+// runs later. The other threads of this process never handle any (src/monitor/reception.cpp).
+class closed_to_signals {
+public:
+    closed_to_signals() {
+        sigset_t everything;
+        sigfillset(&everything);
+        sigprocmask(SIG_SETMASK, &everything, &before_);
+    }
+    ~closed_to_signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+    closed_to_signals(const closed_to_signals &) = delete;
+    closed_to_signals &operator=(const closed_to_signals &) = delete;
+
+    const sigset_t &before() const { return before_; }
+
+private:
+    sigset_t before_;
+};
+
 // Stops us as the program was stopped, until we are continued: by a shell, or by a waker when the program is continued
 // or ends without us. The kernel lets SIGTSTP, SIGTTIN and SIGTTOU stop nobody in an orphaned process group: where the
 // program has stopped by default, there is a process in the session that can see to us.
+//
+// The terminal's signal is also for us. It may have stopped us before we heard of the program's stop, and a shell has
+// continued both since: then the program is not stopped any more. From this look on such a signal waits, and the
+// SIGCONT that ends our stop takes it away.
 void stop_with(pid_t program) {
+    std::optional<waker> beside;
     {
-        waker beside(program);
-        woken_by = beside.pid();
-        raise(SIGSTOP);
+        closed_to_signals until_known; // whose SIGCONT is whose
+        beside.emplace(program);
+        woken_by = beside->pid();
+        if (is_stopped(program))
+            raise(SIGSTOP);
     }
+    beside.reset();
     woken_by = 0; // another process may have that number next
+}
+
+// Waits until the program has stopped or ended, and leaves it to be collected. The answer's si_code says which.
+siginfo_t next_change_of(pid_t program) {
+    siginfo_t change{};
+    while (waitid(P_PID, static_cast<id_t>(program), &change, WEXITED | WSTOPPED | WNOWAIT) != 0) {
+        if (errno != EINTR)
+            throw failure(fmt::format("the program can't be waited for: {}", std::strerror(errno)));
+    }
+    return change;
+}
+
+ending collect(pid_t program) {
+    forward_to = 0; // once it is collected its number may be another process's
+    siginfo_t end{};
+    waitid(P_PID, static_cast<id_t>(program), &end, WEXITED);
+    return end.si_code == CLD_EXITED ? ending(end.si_status) : ending::by_signal(end.si_status);
 }
 
 // Waits for the program's end. A program that its terminal stops stops us too, so that the shell that waits for us can
 // tell.
-ending wait_for(pid_t pid) {
-    int status = 0;
-    for (;;) {
-        if (waitpid(pid, &status, WUNTRACED) < 0) {
-            if (errno == EINTR)
-                continue;
-            throw failure(fmt::format("the program can't be waited for: {}", std::strerror(errno)));
-        }
+ending wait_for(pid_t program) {
+    while (next_change_of(program).si_code == CLD_STOPPED) {
+        siginfo_t stop{}; // stays so if it has gone on since
+        waitid(P_PID, static_cast<id_t>(program), &stop, WSTOPPED | WNOHANG);
         // Not SIGSTOP: who sends that to the program continues the program, and would leave us behind.
-        bool by_terminal = WIFSTOPPED(status) && WSTOPSIG(status) != SIGSTOP;
-        if (by_terminal)
-            stop_with(pid);
-        if (!WIFSTOPPED(status))
-            return WIFSIGNALED(status) ? ending::by_signal(WTERMSIG(status)) : WEXITSTATUS(status);
+        if (stop.si_pid == program && stop.si_status != SIGSTOP)
+            stop_with(program);
     }
+    return collect(program);
 }
 
 } // namespace
 
 ending run_child(const std::vector<std::string> &arguments, const environment &variables,
                  const std::optional<invoker> &user) {
-    // No signal until the program runs and we pass them on: it would end us and leave the program behind.
-    sigset_t everything, before;
-    sigfillset(&everything);
-    sigprocmask(SIG_SETMASK, &everything, &before);
-    // Where children are ignored the kernel keeps no exit status for us.
-    bool ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
-    try {
+    {
+        // Until the program runs and we pass them on: a signal would end us and leave the program behind.
+        closed_to_signals until_it_runs;
+        // Where children are ignored the kernel keeps no exit status for us.
+        bool ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
         forward_to = start({.arguments = arguments,
                             .variables = variables,
                             .user = user,
-                            .signals = &before,
+                            .signals = &until_it_runs.before(),
                             .ignores_sigchld = ignored_children});
-    } catch (...) {
-        sigprocmask(SIG_SETMASK, &before, nullptr);
-        throw;
+        forward_signals();
     }
-    forward_signals();
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    ending end = wait_for(forward_to);
-    forward_to = 0;
-    return end;
+    return wait_for(forward_to);
 }
 
 } // namespace holdfast::cli

@@ -17,9 +17,16 @@ namespace {
 
 constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 100'000'000};
 
-// In doubt, where /proc does not tell, yes: as if there were no waker. 't' is a debugger's stop. The child is not
-// collected meanwhile, so the file is its own to the end.
-bool is_stopped(const char *stat_path) {
+using path_of_stat = std::array<char, 32>;
+
+path_of_stat stat_path_of(pid_t child) {
+    path_of_stat path{};
+    std::snprintf(path.data(), path.size(), "/proc/%d/stat", static_cast<int>(child));
+    return path;
+}
+
+// 't' is a debugger's stop. The child is not collected meanwhile, so the file is its own to the end.
+bool tells_stopped(const char *stat_path) {
     std::array<char, 512> text{};
     int fd = open(stat_path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text.data(), text.size() - 1);
@@ -34,7 +41,7 @@ bool is_stopped(const char *stat_path) {
 [[noreturn]] void watch(const char *stat_path, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (getppid() == parent) {
-        if (!is_stopped(stat_path))
+        if (!tells_stopped(stat_path))
             kill(parent, SIGCONT);
         nanosleep(&between_looks, nullptr);
     }
@@ -43,9 +50,12 @@ bool is_stopped(const char *stat_path) {
 
 } // namespace
 
+bool is_stopped(pid_t child) {
+    return tells_stopped(stat_path_of(child).data());
+}
+
 waker::waker(pid_t child) {
-    std::array<char, 32> stat_path{};
-    std::snprintf(stat_path.data(), stat_path.size(), "/proc/%d/stat", static_cast<int>(child));
+    path_of_stat stat_path = stat_path_of(child);
     // What is sent to the whole group is not for it, and must not reach the handlers that it has of us.
     sigset_t everything, before;
     sigfillset(&everything);

@@ -7,6 +7,9 @@
 
 namespace holdfast::cli {
 
+// In doubt, where /proc does not tell, yes: as if there were no waker.
+bool is_stopped(pid_t child);
+
 class waker {
 public:
     // Without such a process, if there can be none.
