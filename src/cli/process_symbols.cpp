@@ -2,7 +2,6 @@
 #include "cli/process_symbols.hpp"
 
 #include <algorithm>
-#include <cxxabi.h>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "cli/elf_file.hpp"
+#include "cli/symbol_name.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -38,13 +38,6 @@ std::vector<mapping> mappings_of(pid_t process) {
     return all;
 }
 
-std::string readable(const std::string &name) {
-    int status = 0;
-    std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                      &std::free);
-    return status == 0 ? plain.get() : name.substr(0, name.find('@')); // without the version
-}
-
 std::string with_offset(const std::string &name, std::uint64_t offset) {
     return offset == 0 ? name : fmt::format("{}+{:#x}", name, offset);
 }
@@ -57,7 +50,7 @@ std::optional<std::string> symbol_at(const elf_symbols &file, std::uint64_t addr
     const elf_symbol &at = *std::prev(next);
     if (address - at.address >= std::max<std::uint64_t>(at.bytes, 1))
         return std::nullopt;
-    return with_offset(readable(at.name), address - at.address);
+    return with_offset(plain_symbol_name(at.name), address - at.address);
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 #include "cli/top/lock_names.hpp"
 
 #include <fmt/core.h>
-#include <string_view>
 
+#include "cli/symbol_name.hpp"
 #include "cli/top/printable.hpp"
 
 namespace holdfast::cli::top {
@@ -12,22 +12,6 @@ namespace {
 // Of memory that no file is behind the address says more.
 bool says_where(const std::string &name) {
     return !name.empty() && name.front() != '[';
-}
-
-// "queue_member::lock" of "(anonymous namespace)::queue_member((anonymous namespace)::options const&)::lock".
-std::string without_parentheses(std::string name) {
-    constexpr std::string_view nameless = "(anonymous namespace)::";
-    for (std::size_t at = name.find(nameless); at != std::string::npos; at = name.find(nameless))
-        name.erase(at, nameless.size());
-    std::string outside;
-    int depth = 0;
-    for (char c : name) {
-        depth += c == '(';
-        if (depth <= 0)
-            outside += c;
-        depth -= c == ')';
-    }
-    return outside;
 }
 
 // Up to the first address that is none of code's: a stack without frame pointers ends in chance.
