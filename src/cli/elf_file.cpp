@@ -8,8 +8,11 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gelf.h>
+#include <linux/magic.h>
 #include <memory>
+#include <string_view>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace holdfast::cli {
@@ -23,23 +26,18 @@ constexpr int our_machine = EM_AARCH64;
 constexpr int our_machine = EM_NONE;
 #endif
 
-// What is read of one file at most: tables, code, and names, of which many may be one long one. A sparse file says that
-// it has any number of gigabytes, and who reads it may be root. The symbols of a browser fit ten times.
-constexpr std::size_t bytes_max = std::size_t{256} << 20;
-
-// Files are named by processes that may want to harm who looks at them (/proc/PID/maps). So nothing but a regular file
-// is opened: opening a FIFO waits, opening a device may do anything, and a look before or after would be at another
-// file. O_NONBLOCK: nor is waited for who holds a lease of it.
-int open_regular(const std::filesystem::path &path) {
-    int place = open(path.c_str(), O_PATH | O_CLOEXEC);
-    if (place < 0)
-        return -1;
-    struct stat about {};
-    int fd = -1;
-    if (fstat(place, &about) == 0 && S_ISREG(about.st_mode))
-        fd = open(fmt::format("/proc/self/fd/{}", place).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    close(place);
-    return fd;
+// Files of the kernel's say that they are regular, too: reading them may take away what others read (/proc/kmsg).
+bool is_of_a_file_system_with_contents(int fd) {
+    struct statfs about {};
+    if (fstatfs(fd, &about) != 0)
+        return false;
+    switch (static_cast<unsigned long>(about.f_type)) {
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC: return false;
+    default: return true;
+    }
 }
 
 template <class Header>
@@ -57,18 +55,14 @@ bool has_too_many_sections(int fd) {
 }
 
 struct open_elf {
-    int fd;
     Elf *handle = nullptr;
-    std::size_t bytes_left = bytes_max;
-    explicit open_elf(const std::filesystem::path &path) : fd(open_regular(path)) {
-        if (fd >= 0 && elf_version(EV_CURRENT) != EV_NONE && !has_too_many_sections(fd))
-            handle = elf_begin(fd, ELF_C_READ, nullptr);
+    std::size_t &bytes_left;
+    bool complete = true;
+    open_elf(const descriptor &file, std::size_t &allowance) : bytes_left(allowance) {
+        if (file && elf_version(EV_CURRENT) != EV_NONE && !has_too_many_sections(file.get()))
+            handle = elf_begin(file.get(), ELF_C_READ, nullptr);
     }
-    ~open_elf() {
-        elf_end(handle);
-        if (fd >= 0)
-            close(fd);
-    }
+    ~open_elf() { elf_end(handle); }
     open_elf(const open_elf &) = delete;
     open_elf &operator=(const open_elf &) = delete;
 
@@ -76,6 +70,7 @@ struct open_elf {
     bool may_read(std::size_t bytes) {
         bool may = bytes <= bytes_left;
         bytes_left -= may ? bytes : 0;
+        complete = complete && may;
         return may;
     }
 };
@@ -94,24 +89,39 @@ void visit_segments(Elf *handle, const Visit &visit) {
     }
 }
 
+// A table of names, as it is in the file; nothing if that would be too much. No linker packs one, and elf_strptr
+// would unpack it: to any number of times the bytes that it takes in the file.
+std::string_view names_in(open_elf &opened, std::size_t section) {
+    Elf_Scn *names = elf_getscn(opened.handle, section);
+    GElf_Shdr header;
+    if (!gelf_getshdr(names, &header) || header.sh_type != SHT_STRTAB || (header.sh_flags & SHF_COMPRESSED) != 0 ||
+        !opened.may_read(header.sh_size))
+        return {};
+    Elf_Data *data = elf_rawdata(names, nullptr);
+    if (!data || !data->d_buf)
+        return {};
+    std::string_view bytes(static_cast<const char *>(data->d_buf), data->d_size);
+    return bytes.ends_with('\0') ? bytes : std::string_view{}; // so each name ends in it
+}
+
 // Calls visit(symbol, name) for each that has a name.
 template <class Visit>
 void visit_symbols(open_elf &opened, Elf_Scn *section, const GElf_Shdr &header, const Visit &visit) {
-    GElf_Shdr names;
-    if (header.sh_entsize == 0 || !gelf_getshdr(elf_getscn(opened.handle, header.sh_link), &names) ||
-        !opened.may_read(header.sh_size) || !opened.may_read(names.sh_size))
+    constexpr std::size_t beside_its_name = 64; // what it takes to keep one
+    std::string_view names = names_in(opened, header.sh_link);
+    if (names.empty() || header.sh_entsize == 0 || !opened.may_read(header.sh_size))
         return;
-    Elf_Data *data = elf_getdata(section, nullptr);
+    Elf_Data *data = elf_getdata(section, nullptr); // unpacks nothing
     if (!data)
         return;
     for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, static_cast<int>(i), &symbol))
             return;
-        const char *name = elf_strptr(opened.handle, header.sh_link, symbol.st_name);
-        if (!name || !*name)
+        if (symbol.st_name >= names.size() || names[symbol.st_name] == '\0')
             continue;
-        if (!opened.may_read(std::strlen(name)))
+        const char *name = names.data() + symbol.st_name;
+        if (!opened.may_read(std::strlen(name) + beside_its_name))
             return;
         visit(symbol, name);
     }
@@ -167,8 +177,20 @@ std::size_t count_pauses(Elf_Scn *section) {
 
 } // namespace
 
+// A look before or after would be at another file. O_NONBLOCK: nor is waited for who holds a lease of it.
+descriptor open_regular_file(const std::filesystem::path &path) {
+    descriptor place(open(path.c_str(), O_PATH | O_CLOEXEC));
+    struct stat about {};
+    if (!place || fstat(place.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
+        !is_of_a_file_system_with_contents(place.get()))
+        return descriptor();
+    return descriptor(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
 std::optional<elf_file> read_elf(const std::filesystem::path &path) {
-    open_elf opened(path);
+    descriptor from = open_regular_file(path);
+    std::size_t bytes_left = elf_bytes_max;
+    open_elf opened(from, bytes_left);
     GElf_Ehdr header;
     if (!opened.handle || elf_kind(opened.handle) != ELF_K_ELF || !gelf_getehdr(opened.handle, &header))
         return std::nullopt;
@@ -187,8 +209,8 @@ std::optional<elf_file> read_elf(const std::filesystem::path &path) {
     return file;
 }
 
-std::optional<elf_symbols> read_elf_symbols(const std::filesystem::path &path) {
-    open_elf opened(path);
+std::optional<elf_symbols> read_elf_symbols(const descriptor &from, std::size_t &bytes_left) {
+    open_elf opened(from, bytes_left);
     if (!opened.handle || elf_kind(opened.handle) != ELF_K_ELF)
         return std::nullopt;
     elf_symbols file;
@@ -198,6 +220,7 @@ std::optional<elf_symbols> read_elf_symbols(const std::filesystem::path &path) {
         if (gelf_getshdr(section, &about) && (about.sh_type == SHT_DYNSYM || about.sh_type == SHT_SYMTAB))
             read_places(opened, section, about, file);
     }
+    file.complete = opened.complete;
     std::ranges::stable_sort(file.symbols, {}, &elf_symbol::address);
     return file;
 }

@@ -9,7 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "monitor/descriptor.hpp"
+
 namespace holdfast::cli {
+
+// Files are named by processes that may want to harm who looks at them, and who looks may be root. So nothing but a
+// regular file is opened, which is none of the kernel's: opening a FIFO waits, opening a device may do anything.
+descriptor open_regular_file(const std::filesystem::path &path);
+
+// What is read of one file at most: tables, code, and names, of which many may be one long one. A sparse file says that
+// it has any number of gigabytes. The symbols of a browser fit several times.
+constexpr std::size_t elf_bytes_max = std::size_t{256} << 20;
 
 struct elf_file {
     bool native = false;           // for this machine, and of this word size
@@ -20,8 +30,7 @@ struct elf_file {
     std::size_t pauses = 0;        // bytes in its code that look like x86's PAUSE, which spinning loops have
 };
 
-// Nothing if it can't be read or is no ELF file. Nothing but regular files is opened, and what goes beyond a quarter of
-// a gigabyte of a file's tables is left out: any process may have named it.
+// Nothing if it can't be read or is no ELF file. What goes beyond elf_bytes_max is left out.
 std::optional<elf_file> read_elf(const std::filesystem::path &path);
 
 struct elf_symbol {
@@ -35,9 +44,10 @@ struct elf_symbols {
     std::uint64_t first = 0;         // where its first page begins
     std::uint64_t end = 0;           // behind its last byte
     std::vector<elf_symbol> symbols; // of data and functions, in ascending order
+    bool complete = true;            // nothing was left out for want of bytes
 };
 
-// As read_elf. A file without symbols has none.
-std::optional<elf_symbols> read_elf_symbols(const std::filesystem::path &path);
+// As read_elf, but of so many bytes, from which it takes what it reads. A file without symbols has none.
+std::optional<elf_symbols> read_elf_symbols(const descriptor &from, std::size_t &bytes_left);
 
 } // namespace holdfast::cli

@@ -59,6 +59,7 @@ struct process_symbols::tables {
     pid_t process;
     std::optional<std::vector<mapping>> mapped; // in ascending order
     std::map<std::string, std::optional<elf_symbols>> files;
+    std::size_t bytes_left = elf_bytes_max; // of all of them
 
     const std::vector<mapping> &mappings() {
         if (!mapped)
@@ -70,7 +71,8 @@ struct process_symbols::tables {
     const std::optional<elf_symbols> &symbols_of(const std::string &path) {
         auto [found, is_new] = files.try_emplace(path);
         if (is_new)
-            found->second = read_elf_symbols(fmt::format("/proc/{}/root{}", process, path));
+            found->second =
+                read_elf_symbols(open_regular_file(fmt::format("/proc/{}/root{}", process, path)), bytes_left);
         return found->second;
     }
 

@@ -2,7 +2,8 @@
 // Files that a process has named to harm who looks at them.
 //
 // Shown able to fail: opened for reading at once (OpensNoFifo…); without a limit for tables (LeavesOut…Table); without
-// names in the limit (LeavesOutNames…).
+// names in the limit (LeavesOutNamesThat…), without symbols in it (LeavesOutSymbolsThat…); with packed tables
+// (LeavesOutPacked…); without a look at a table's end (…WithoutAnEnd); without one at the file system (…OfTheKernels…).
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
@@ -30,9 +31,10 @@ protected:
     std::filesystem::path directory_;
 };
 
-// A file with a symbol table of so many entries, of which the first `named` have the one name that there is; the rest
-// is a hole.
-void write_elf(const std::filesystem::path &path, std::size_t entries, std::size_t named, const std::string &name) {
+// A file with these sections of names and symbols. Of the symbols, so many, the first `named` have the name at 1; the
+// rest is a hole.
+void write_elf_of(const std::filesystem::path &path, std::size_t entries, std::size_t named, const std::string &strings,
+                  std::uint64_t flags_of_strings = 0) {
     Elf64_Ehdr header{};
     memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -44,9 +46,9 @@ void write_elf(const std::filesystem::path &path, std::size_t entries, std::size
     header.e_shentsize = sizeof(Elf64_Shdr);
     header.e_shnum = 3;
     header.e_shoff = sizeof header;
-    std::string strings = std::string(1, '\0') + name + '\0';
     Elf64_Shdr sections[3] = {};
     sections[1].sh_type = SHT_STRTAB;
+    sections[1].sh_flags = flags_of_strings;
     sections[1].sh_offset = sizeof header + sizeof sections;
     sections[1].sh_size = strings.size();
     sections[2].sh_type = SHT_SYMTAB;
@@ -72,8 +74,30 @@ void write_elf(const std::filesystem::path &path, std::size_t entries, std::size
     close(fd);
 }
 
-std::size_t symbols_in(const std::filesystem::path &path) {
-    auto found = read_elf_symbols(path);
+void write_elf(const std::filesystem::path &path, std::size_t entries, std::size_t named, const std::string &name) {
+    write_elf_of(path, entries, named, std::string(1, '\0') + name + '\0');
+}
+
+// As zlib packs it without packing it: a header, one stored block, a checksum.
+std::string packed(const std::string &bytes) {
+    Elf64_Chdr about{.ch_type = ELFCOMPRESS_ZLIB, .ch_reserved = 0, .ch_size = bytes.size(), .ch_addralign = 1};
+    auto size = static_cast<unsigned>(bytes.size()); // below 65536
+    std::uint32_t low = 1, high = 0;
+    for (char c : bytes) {
+        low = (low + static_cast<unsigned char>(c)) % 65521;
+        high = (high + low) % 65521;
+    }
+    std::string all(reinterpret_cast<const char *>(&about), sizeof about);
+    for (unsigned byte : {0x78u, 0x01u, 0x01u, size & 255u, size >> 8u, ~size & 255u, (~size >> 8u) & 255u})
+        all += static_cast<char>(byte);
+    all += bytes;
+    for (std::uint32_t byte : {high >> 8, high & 255, low >> 8, low & 255})
+        all += static_cast<char>(byte);
+    return all;
+}
+
+std::size_t symbols_in(const std::filesystem::path &path, std::size_t bytes_left = elf_bytes_max) {
+    auto found = read_elf_symbols(open_regular_file(path), bytes_left);
     return found ? found->symbols.size() : SIZE_MAX;
 }
 
@@ -87,7 +111,7 @@ TEST_F(elf_file_test, OpensNoFifoNorWhatALinkLeadsTo) {
     ASSERT_GE(inotify_add_watch(events, fifo.c_str(), IN_OPEN), 0);
     for (const auto &path : {fifo, link}) {
         EXPECT_FALSE(read_elf(path));
-        EXPECT_FALSE(read_elf_symbols(path));
+        EXPECT_FALSE(open_regular_file(path));
     }
     char event[512];
     EXPECT_LT(read(events, event, sizeof event), 0) << "it was opened";
@@ -112,6 +136,47 @@ TEST_F(elf_file_test, LeavesOutNamesThatAreTooMuchTogether) {
     write_elf(directory_ / "file", 100, 100, std::string(std::size_t{4} << 20, 'x'));
     EXPECT_GT(symbols_in(directory_ / "file"), 40u);
     EXPECT_LT(symbols_in(directory_ / "file"), 64u);
+}
+
+// A packed table may have a thousand times its size in the file.
+TEST_F(elf_file_test, LeavesOutPackedNames) {
+    std::string strings = std::string(1, '\0') + "name" + '\0';
+    write_elf_of(directory_ / "names", 3, 3, packed(strings), SHF_COMPRESSED);
+    EXPECT_EQ(symbols_in(directory_ / "names"), 0u);
+    write_elf_of(directory_ / "plain", 3, 3, strings);
+    EXPECT_EQ(symbols_in(directory_ / "plain"), 3u);
+}
+
+// Its end would have to be looked for with each symbol.
+TEST_F(elf_file_test, LeavesOutNamesWithoutAnEnd) {
+    std::string strings = std::string(1, '\0') + "name" + '\0' + "rest";
+    write_elf_of(directory_ / "file", 3, 3, strings);
+    EXPECT_EQ(symbols_in(directory_ / "file"), 0u);
+    write_elf_of(directory_ / "whole", 3, 3, strings + '\0');
+    EXPECT_EQ(symbols_in(directory_ / "whole"), 3u);
+}
+
+TEST_F(elf_file_test, LeavesOutSymbolsThatAreTooManyTogether) {
+    write_elf(directory_ / "file", 40'000, 40'000, "x");
+    EXPECT_EQ(symbols_in(directory_ / "file"), 40'000u);
+    EXPECT_GT(symbols_in(directory_ / "file", 2'000'000), 1'000u);
+    EXPECT_LT(symbols_in(directory_ / "file", 2'000'000), 20'000u);
+}
+
+TEST_F(elf_file_test, TakesFromOneAllowanceForAllFiles) {
+    write_elf(directory_ / "file", 1'000, 1'000, "x");
+    std::size_t bytes_left = 250'000;
+    std::vector<bool> complete;
+    for (int i = 0; i < 4; i++)
+        complete.push_back(read_elf_symbols(open_regular_file(directory_ / "file"), bytes_left)->complete);
+    EXPECT_EQ(complete, (std::vector<bool>{true, true, false, false}));
+}
+
+// /proc/kmsg is one that says that it is regular, and who reads it takes it from others.
+TEST_F(elf_file_test, OpensNothingOfTheKernelsThatALinkLeadsTo) {
+    std::filesystem::create_symlink("/proc/self/maps", directory_ / "link.so");
+    EXPECT_FALSE(open_regular_file(directory_ / "link.so"));
+    EXPECT_TRUE(open_regular_file("/proc/self/exe")) << "a link to a file";
 }
 
 } // namespace
