@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "cli/elf_file.hpp"
@@ -21,6 +22,7 @@ struct mapping {
     std::uint64_t to = 0;
     std::uint64_t offset = 0;
     std::string path; // of a file, a name in brackets, or nothing
+    std::string file; // which one it was when it was mapped: another may have that path by now
 };
 
 std::vector<mapping> mappings_of(pid_t process) {
@@ -33,6 +35,7 @@ std::vector<mapping> mappings_of(pid_t process) {
         char dash = 0;
         fields >> std::hex >> each.from >> dash >> each.to >> rights >> each.offset >> device >> inode >> std::ws;
         std::getline(fields, each.path);
+        each.file = fmt::format("{} {} {}", device, inode, each.path);
         all.push_back(each);
     }
     return all;
@@ -58,8 +61,9 @@ std::optional<std::string> symbol_at(const elf_symbols &file, std::uint64_t addr
 struct process_symbols::tables {
     pid_t process;
     std::optional<std::vector<mapping>> mapped; // in ascending order
-    std::map<std::string, std::optional<elf_symbols>> files;
-    std::size_t bytes_left = elf_bytes_max; // of all of them
+    std::shared_ptr<symbol_files> files;
+    std::map<std::string, std::shared_ptr<const elf_symbols>> read; // by mapping::file
+    std::size_t bytes_left = elf_bytes_max;
 
     const std::vector<mapping> &mappings() {
         if (!mapped)
@@ -67,19 +71,25 @@ struct process_symbols::tables {
         return *mapped;
     }
 
-    // Through the process's root directory: it may have another one than we.
-    const std::optional<elf_symbols> &symbols_of(const std::string &path) {
-        auto [found, is_new] = files.try_emplace(path);
+    // The very file, if we may (who has CAP_SYS_ADMIN may); else what has its path now, seen from the process's root
+    // directory: it may have another one than we.
+    descriptor open_file(const mapping &where) const {
+        descriptor itself =
+            open_regular_file(fmt::format("/proc/{}/map_files/{:x}-{:x}", process, where.from, where.to));
+        return itself ? std::move(itself) : open_regular_file(fmt::format("/proc/{}/root{}", process, where.path));
+    }
+
+    const elf_symbols *symbols_of(const mapping &begin) {
+        auto [found, is_new] = read.try_emplace(begin.file);
         if (is_new)
-            found->second =
-                read_elf_symbols(open_regular_file(fmt::format("/proc/{}/root{}", process, path)), bytes_left);
-        return found->second;
+            found->second = files->of(open_file(begin), bytes_left);
+        return found->second.get();
     }
 
     // A file's zeroed memory (.bss) lies in a nameless mapping behind the file's: so what counts is where the file
     // begins, and how far it says that it extends.
     std::optional<std::string> name_in_file(const mapping &begin, std::uint64_t address) {
-        const std::optional<elf_symbols> &file = symbols_of(begin.path);
+        const elf_symbols *file = symbols_of(begin);
         if (!file || address - begin.from >= file->end - file->first)
             return std::nullopt;
         std::uint64_t inside = address - begin.from + file->first;
@@ -109,8 +119,10 @@ struct process_symbols::tables {
     }
 };
 
-process_symbols::process_symbols(pid_t process) : tables_(std::make_unique<tables>()) {
+process_symbols::process_symbols(pid_t process, std::shared_ptr<symbol_files> files)
+    : tables_(std::make_unique<tables>()) {
     tables_->process = process;
+    tables_->files = std::move(files);
 }
 
 process_symbols::process_symbols(process_symbols &&) noexcept = default;

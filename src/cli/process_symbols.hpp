@@ -7,12 +7,15 @@
 #include <string>
 #include <sys/types.h>
 
+#include "cli/symbol_files.hpp"
+
 namespace holdfast::cli {
 
 class process_symbols {
 public:
-    // Reads the process's map when asked the first time. Files are read when an address in them is asked for.
-    explicit process_symbols(pid_t process);
+    // Reads the process's map when asked the first time. Files are read when an address in them is asked for, of all of
+    // them no more than elf_bytes_max.
+    explicit process_symbols(pid_t process, std::shared_ptr<symbol_files> files = std::make_shared<symbol_files>());
     process_symbols(process_symbols &&) noexcept;
     process_symbols &operator=(process_symbols &&) noexcept;
     ~process_symbols();

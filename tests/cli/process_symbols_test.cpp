@@ -3,11 +3,17 @@
 //
 // Shown able to fail: without the segments' sizes in memory (NamesStaticData, which is in .bss); with the file's offset
 // in place of the address (NamesStaticData); without sorting (NamesPartsOfObjects); without demangling (NamesAre…);
-// without the end of a symbol (NamesThePlace…); without functions (NamesFunctions).
+// without the end of a symbol (NamesThePlace…); without functions (NamesFunctions); by paths alone (…NotThereAnyMore).
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <memory>
 #include <pthread.h>
+#include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,6 +61,31 @@ TEST(process_symbols, NamesAreAsInTheSource) {
 
 TEST(process_symbols, NamesThePlaceInTheFileOfWhatLiesInNoSymbol) {
     EXPECT_EQ(name_of(reinterpret_cast<char *>(&_fini) + 1).find("cli_process_symbols_test+0x"), 0u);
+}
+
+// As /proc/PID/map_files leads to it, for who may follow.
+TEST(process_symbols, NamesWhatIsInAFileThatIsNotThereAnyMore) {
+    std::string path = testing::TempDir() + "/process_symbols_test.XXXXXX";
+    close(mkstemp(path.data()));
+    std::filesystem::copy_file("/proc/self/exe", path, std::filesystem::copy_options::overwrite_existing);
+    std::size_t bytes = (std::filesystem::file_size(path) + 4095) / 4096 * 4096;
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    void *copy = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    std::filesystem::remove(path);
+    Dl_info own{};
+    ASSERT_NE(dladdr(reinterpret_cast<void *>(&function_of_test), &own), 0);
+    std::string name = name_of(static_cast<char *>(copy) + (reinterpret_cast<std::uintptr_t>(&function_of_test) -
+                                                            reinterpret_cast<std::uintptr_t>(own.dli_fbase)));
+    auto from = reinterpret_cast<std::uintptr_t>(copy);
+    char link[64];
+    std::snprintf(link, sizeof link, "/proc/self/map_files/%lx-%lx", from, from + bytes);
+    int itself = open(link, O_PATH | O_CLOEXEC);
+    munmap(copy, bytes);
+    if (itself < 0)
+        GTEST_SKIP() << "needs the right to open what is mapped";
+    close(itself);
+    EXPECT_EQ(name, "function_of_test");
 }
 
 TEST(process_symbols, NamesMemoryThatNoFileIsBehind) {

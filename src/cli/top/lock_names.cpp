@@ -35,9 +35,9 @@ void lock_names::name(process_sample &process) {
     if (known == known_.end() || known->second.program != process.name) {
         known_.erase(process.id);
         known = known_
-                    .emplace(
-                        process.id,
-                        known_process{.symbols = process_symbols(process.id.pid), .program = process.name, .names = {}})
+                    .emplace(process.id, known_process{.symbols = process_symbols(process.id.pid, files_),
+                                                       .program = process.name,
+                                                       .names = {}})
                     .first;
     }
     known->second.asked_for = true;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "cli/process_symbols.hpp"
@@ -25,6 +26,7 @@ private:
         std::map<std::uint64_t, std::string> names;
         bool asked_for = true;
     };
+    std::shared_ptr<symbol_files> files_ = std::make_shared<symbol_files>();
     std::map<process_id, known_process> known_;
 };
 
