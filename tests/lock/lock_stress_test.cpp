@@ -40,9 +40,10 @@ TEST_P(stress, ExcludesAndLosesNobodyUnderPreemption) {
 }
 
 TEST_P(stress, MixesEveryWayToTakeIt) {
+    constexpr unsigned long enough_changes = 1000;
     mode_changes modes;
     std::atomic<unsigned long> entered = 0;
-    run_team([&](int member) {
+    auto once = [&](int member) {
         bool got = true;
         if (member % 4 == 1)
             got = trylock();
@@ -57,9 +58,12 @@ TEST_P(stress, MixesEveryWayToTakeIt) {
         touch();
         unlock();
         entered++;
-    });
+    };
+    // A machine with other work changes modes less often.
+    for (int turns = 0; turns == 0 || (turns < 20 && modes.changes() <= enough_changes); turns++)
+        run_team(once);
     EXPECT_EQ(pair.first, entered);
-    EXPECT_GT(modes.changes(), 1000u);
+    EXPECT_GT(modes.changes(), enough_changes);
 }
 
 INSTANTIATE_TEST_SUITE_P(lock, stress, all_locks(), lock_name);
