@@ -25,7 +25,7 @@ class shell_on_terminal:
         self.shown = ""
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
-            os.environ.update(PS1="", TERM="dumb", LC_ALL="C")
+            os.environ.update(PS1="next> ", TERM="dumb", LC_ALL="C")
             os.execv("/bin/bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
 
     def type(self, text):
@@ -59,8 +59,11 @@ def shell():
 
 # The terminal stops both at once, and sometimes holdfast hears of the program's stop before its own: then fg found it
 # about to stop once more. What is typed behind fg is the program's, and the shell has told of no other stop by then.
+# The shell may tell of holdfast's stop while the program is still on its way to its own, in a read of one byte: that
+# takes a space, which `read` leaves out.
 def test_fg_after_ctrl_z_continues_both_every_time(shell):
     rounds = 25
+    shell.shows("next> ")
     shell.type(f"{COMMAND} run -- sh -c 'echo rea''dy; while read -r line; do echo \"got <$line>\"; done'\n")
     shell.shows("ready")
     for i in range(1, rounds + 1):
@@ -68,7 +71,9 @@ def test_fg_after_ctrl_z_continues_both_every_time(shell):
         shell.shows(f"got <a{i}>")
         shell.type("\x1a")
         shell.shows("Stopped", i)
-        shell.type("fg; echo back with $?\n")
+        shell.shows("next> ", 1 + i)
+        shell.type(" fg; echo back with $?\n")
+        shell.shows("while read -r line", 1 + 2 * i)  # typed, and told by each stop and each fg
         shell.type(f"b{i}\n")
         shell.shows(f"got <b{i}>")
     shell.type("\x04")
