@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "holdfast/coro/executor.hpp"
+#include "holdfast/coro/frame_check.hpp"
 
 namespace holdfast::coro {
 
@@ -24,7 +25,6 @@ struct nothing {};
 
 class task_promise_base {
 public:
-    [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     [[nodiscard]] auto final_suspend() const noexcept {
         struct continue_awaiting {
             [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -53,6 +53,9 @@ template <class T>
 class task_promise final : public task_promise_base {
 public:
     task<T> get_return_object() noexcept;
+    [[nodiscard]] suspend_and_check initial_suspend() noexcept {
+        return suspend_and_check(std::coroutine_handle<task_promise>::from_promise(*this));
+    }
     void unhandled_exception() noexcept { result_.template emplace<2>(std::current_exception()); }
     template <class Value>
         requires std::convertible_to<Value, T>
@@ -73,6 +76,9 @@ template <>
 class task_promise<void> final : public task_promise_base {
 public:
     task<void> get_return_object() noexcept;
+    [[nodiscard]] suspend_and_check initial_suspend() noexcept {
+        return suspend_and_check(std::coroutine_handle<task_promise>::from_promise(*this));
+    }
     void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
     void return_void() const noexcept {}
     void take() const {
