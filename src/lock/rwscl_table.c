@@ -204,9 +204,10 @@ void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
         start_over_in_child();
     sigset_t saved;
     hf_masked_lock(&table.word, &saved);
-    struct hf_rwscl_entry *entry = hf_load_relaxed(place);
+    // Not by what lies in `place`, which may be anything: objects that nobody has initialised are destroyed, too.
+    struct hf_rwscl_entry *entry = find(object);
     // One that a thread is still about to leave stays where it is, for the next lock at that address.
-    if (entry && entry->object == object && is_left(&entry->lock)) {
+    if (entry && entry == hf_load_relaxed(place) && is_left(&entry->lock)) {
         take_out_of_row(entry);
         entry->in_row = table.spare;
         table.spare = entry;

@@ -48,7 +48,7 @@ static inline const struct hf_rwlock_choice *hf_rwlock_choice_of(struct hf_rwloc
     if (hf_policy_of(HF_OBJECT_RWLOCK) != HF_POLICY_BY_RULES)
         return &hf_rwlock_choices[0];
     uint32_t rule = hf_load_relaxed(&rwlock->rule);
-    if (HF_UNLIKELY(rule == HF_RWLOCK_UNMADE))
+    if (HF_UNLIKELY(rule - HF_RWLOCK_MADE > HF_RULES_MAX)) // UNMADE, or what lay in memory that nobody initialised
         rule = hf_rwlock_choose_by_address(rwlock);
     return &hf_rwlock_choices[rule - HF_RWLOCK_MADE];
 }

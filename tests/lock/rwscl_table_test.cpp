@@ -83,6 +83,18 @@ TEST(rwscl_table, OfACopyIsAnother) {
     one.destroy();
 }
 
+// Shown able to fail: an entry taken from the object.
+TEST(rwscl_table, WhatNobodyHasMadeMayBeDestroyed) {
+    object used, never;
+    hf_rwscl_t *lock = used.lock();
+    never.place = used.place;
+    never.destroy();
+    EXPECT_EQ(used.lock(), lock) << "still its own";
+    never.place = reinterpret_cast<hf_rwscl_entry *>(std::uintptr_t{0xaaaaaaaaaaaaaaa8});
+    never.destroy();
+    used.destroy();
+}
+
 TEST(rwscl_table, IsNotGivenAwayWhileSomebodyIsAboutToLeave) {
     for (bool writes : {true, false}) {
         object one;

@@ -249,6 +249,17 @@ TEST_F(rwlock_rule, IsKeptWhenAVariableIsInitialisedAgain) {
     use(rwlock_rule_struct.lock);
 }
 
+// A destructor after an open that failed, say: glibc's destroy looks at nothing. Shown able to fail: a table that takes
+// the entry from the object (crashes).
+TEST_F(rwlock_rule, MemoryThatNobodyInitialisedMayBeDestroyed) {
+    pthread_rwlock_t lock;
+    for (int garbage : {0xaa, 0xff, 0x01}) {
+        std::memset(static_cast<void *>(&lock), garbage, sizeof(lock));
+        lock.__data.__shared = 0;
+        EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    }
+}
+
 TEST_F(rwlock_rule, LeavesOthersProcessesLocksToGlibc) {
     pthread_rwlockattr_t attributes;
     ASSERT_EQ(pthread_rwlockattr_init(&attributes), 0);
