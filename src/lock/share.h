@@ -91,13 +91,19 @@ static inline bool hf_share_is_dead(const struct hf_share *share) {
     return thread && hf_load_relaxed(&thread->share_class) != share->own_class;
 }
 
+// Is its class gone for good? A thread's own class is: no other thread ever has it. A class that was made may come back
+// with another thread, and what it has used counts then; until that it is as inactive as any other.
+static inline bool hf_share_is_gone(const struct hf_share *share) {
+    return !(share->own_class & HF_CLASS_IS_MADE) && hf_share_is_dead(share);
+}
+
 // Does it take part: does it want the lock, or has it used it not long ago?
 static inline bool hf_share_is_active(const struct hf_share *share, uint64_t now, uint64_t inactive_after) {
     if (share->waiting)
         return true;
     uint64_t seen = hf_load_relaxed(&share->last_seen);
     // Seen later than now: by a CPU whose clock is ahead, or before the clock went back (U8, slices.h).
-    return !hf_share_is_dead(share) && hf_ticks_apart(now, seen) < inactive_after;
+    return !hf_share_is_gone(share) && hf_ticks_apart(now, seen) < inactive_after;
 }
 
 // What the classes that take part in a lock have in common. `idle` are those that do not wait right now.

@@ -60,15 +60,35 @@ static void note_held(const uint32_t *word, struct hf_share *share, struct hf_th
     hf_store_relaxed(&share->held, 0);
 }
 
-static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
-                        struct hf_thread_record *self) {
-    note_held(lock.word, share, self); // what it had alone, slice after slice
+// Of the caller, who has the word. It may have been on its way to it for so long that its class was forgotten here, and
+// the share that it had is another's (U4); from here on nobody forgets it. Under the guard. NULL: there is no memory.
+static struct hf_share *hold_own_share(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now) {
+    struct hf_share *share = hf_slices_share_of(slices, self, now);
+    if (share)
+        hf_store_relaxed(&share->last_seen, now);
+    hf_uscl_hold(slices, share, now);
+    return share;
+}
+
+// The same, without the guard.
+static void hold_after_wait(struct hf_slices *slices, struct hf_thread_record *self) {
+    sigset_t saved;
+    hf_slices_lock(slices, self, &saved);
+    hold_own_share(slices, self, hf_ticks());
+    hf_slices_unlock(slices, self, &saved);
+}
+
+static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self) {
     uint64_t now = hf_ticks();
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
-    hf_slice_wake woken = hf_slices_begin(slices, share, now, slice_ticks_of(lock));
+    struct hf_share *share = hold_own_share(slices, self, now);
+    hf_slice_wake woken = share ? hf_slices_begin(slices, share, now, slice_ticks_of(lock)) : NULL;
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
+    if (!share)
+        return;
+    note_held(lock.word, share, self); // what it had alone, slice after slice
     hf_private(self)->slice_begun = slices;
     now = hf_ticks();
     hf_timing_begin_slice(&slices->timing, share, now, hf_load_relaxed(&slices->slice_end));
@@ -79,7 +99,8 @@ static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, str
 static void give_up_slice(struct hf_slices *slices, struct hf_share *share, struct hf_thread_record *self) {
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
-    hf_slice_wake woken = hf_slices_give_up(slices, share, hf_ticks());
+    bool is_own = hf_load_relaxed(&share->own_class) == self->share_class; // not another's by now (U4)
+    hf_slice_wake woken = is_own ? hf_slices_give_up(slices, share, hf_ticks()) : NULL;
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }
@@ -91,7 +112,7 @@ static int take_word(struct hf_uscl_parts lock, struct hf_slices *slices, struct
     if (error)
         give_up_slice(slices, share, self);
     else
-        begin_slice(lock, slices, share, self);
+        begin_slice(lock, slices, self);
     return error;
 }
 
@@ -160,10 +181,11 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
         hf_slices_unlock(slices, self, &saved);
         if (has_word)
             return 0;
-        int error = share ? hf_flexguard_acquire(lock.word, &slices->spinners, &slices->releases, self, deadline)
-                          : acquire_uncounted(lock, self, deadline);
+        if (!share)
+            return acquire_uncounted(lock, self, deadline);
+        int error = hf_flexguard_acquire(lock.word, &slices->spinners, &slices->releases, self, deadline);
         if (!error)
-            hf_uscl_hold(slices, share, hf_ticks());
+            hold_after_wait(slices, self);
         return error;
     }
     waiter.share = share;
@@ -204,7 +226,7 @@ int hf_uscl_wait(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_
     // Held meanwhile: by another thread of the class, or one that has tried or stayed in.
     if (hf_flexguard_wait(lock.word, &slices->spinners, &slices->releases, self, deadline, HF_WORD_HELD))
         return ETIMEDOUT;
-    hf_uscl_hold(slices, share, hf_ticks());
+    hold_after_wait(slices, self);
     return 0;
 }
 
@@ -220,10 +242,7 @@ bool hf_uscl_try_acquire(struct hf_uscl_parts lock, struct hf_thread_record *sel
         sigset_t saved;
         hf_thread_follow_name(self);
         hf_slices_lock(slices, self, &saved);
-        share = hf_slices_share_of(slices, self, now);
-        if (share)
-            hf_store_relaxed(&share->last_seen, now);
-        hf_uscl_hold(slices, share, now); // under the guard: from there on nobody forgets the share
+        share = hold_own_share(slices, self, now);
         hf_slices_unlock(slices, self, &saved);
     }
     hf_uscl_hold(slices, share, now);

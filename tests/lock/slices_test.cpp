@@ -13,7 +13,8 @@
 // (ASliceOfAnotherClock...), or due_at (WhoIsChosenByAnotherClock...); hf_share_is_active that takes who is seen later
 // than now for active (ABanByAnotherClockEnds); void_times_of_another_clock that leaves others' slice_began as it is
 // (...ThoughTheOtherStaysActive); is_of_another_clock that does not look at due_at (...WithoutASliceBefore); a slice of
-// no length that ends now (ASliceOfNoLength...).
+// no length that ends now (ASliceOfNoLength...); hf_share_is_gone that says so of made classes, or hf_share_add that
+// counts those that are dead (WhatAMadeClassHasUsed...); a class that is never gone (AThreadsOwnClassIsForgotten...).
 #include <atomic>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -324,6 +325,37 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerExits) {
     thread.share_class = 0;
     choose(2);
     EXPECT_TRUE(b.chosen());
+}
+
+TEST_F(slices, WhatAMadeClassHasUsedIsKeptWhenItsThreadExits) {
+    hf_thread_record thread{};
+    one a = make(), b = make();
+    a.share->thread = &thread;
+    thread.share_class = a.share->own_class;
+    take(a, 0);
+    use(a, slice, slice);
+    join(b, slice);
+    begin(b, slice);
+    use(b, 2 * slice, 3 * slice);
+    thread.share_class = 0; // exits; the next one of the class may be about to come
+    join(b, 3 * slice);
+    EXPECT_TRUE(b.chosen()) << "who is not there is not waited for";
+    ASSERT_EQ(all.shares, b.share);
+    EXPECT_EQ(all.shares->next, a.share);
+    EXPECT_EQ(a.share->used, slice);
+}
+
+TEST_F(slices, AThreadsOwnClassIsForgottenWhenItExits) {
+    hf_thread_record thread{};
+    one a = make(), b = make();
+    a.share->own_class = 2 * next_class;
+    a.share->thread = &thread;
+    take(b, 0);
+    use(a, slice, slice);
+    choose(slice);
+    join(b, slice);
+    EXPECT_EQ(all.shares, b.share);
+    EXPECT_EQ(all.shares->next, nullptr);
 }
 
 // It waits there; but not while it, or somebody else, is inside here.

@@ -5,6 +5,7 @@
 // hf_thread_follow_name that does nothing (ThreadsOfOneKind...), or looks once only (AThreadThatIsNamedLater...);
 // hf_thread_look_at_name that does not ask whether the class was chosen (AClassThatIsSetCounts); hf_slices_share_of
 // that makes the thread of a class's share nobody, or leaves it the first one (AClassOfOneThread...).
+#include <atomic>
 #include <barrier>
 #include <csignal>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "holdfast/uscl.h"
 #include "lock/contended_uscl.hpp"
 #include "lock/slices.h"
+#include "posix/held_up.hpp"
 #include "posix/threads_and_processes.hpp"
 #include "thread/thread_kind.h"
 
@@ -157,6 +159,50 @@ TEST_F(uscl_class, ASliceOfAClassOfOneThreadThatExitsIsOver) {
         return true;
     });
     EXPECT_TRUE(child.succeeds());
+}
+
+unsigned shares_now(hf_uscl_t &lock, std::uint64_t own_class) {
+    sigset_t saved;
+    hf_slices_lock(lock.slices, hf_self(), &saved);
+    unsigned count = shares_of(lock, own_class);
+    hf_slices_unlock(lock.slices, hf_self(), &saved);
+    return count;
+}
+
+// A share that others have got meanwhile: what it does inside would count as theirs. Shown able to fail: begin_slice
+// with the share of before.
+TEST_F(uscl_class, WhoIsLateForItsTurnAndForgottenUsesAShareOfItsOwn) {
+    holding_up handler;
+    std::atomic<std::uint64_t> late_class = 0;
+    std::uint64_t holds_as = 0;
+    hf_uscl_set_inactive(&lock, 1);
+    hf_uscl_lock(&lock);
+    team late;
+    late.add([&] {
+        hf_uscl_set_class(7);
+        late_class = hf_self()->share_class;
+        hf_uscl_lock(&lock);
+        holds_as = lock.slices->holder->own_class;
+        hf_uscl_unlock(&lock);
+    });
+    EXPECT_TRUE(eventually([&] { return late_class != 0 && shares_now(lock, late_class) == 1; }));
+    a_short_while(); // it is at the word
+    handler.hold_up(late.handle(0));
+    hf_uscl_unlock(&lock);
+    EXPECT_TRUE(eventually([&] {
+        std::thread([&] {
+            hf_uscl_set_class(8);
+            lock_once(lock);
+        }).join();
+        return shares_now(lock, late_class) == 0;
+    }));
+    std::thread([&] {
+        hf_uscl_set_class(9); // takes a spare share
+        lock_once(lock);
+    }).join();
+    handler.let_go();
+    late.join();
+    EXPECT_EQ(holds_as, late_class);
 }
 
 } // namespace
