@@ -9,11 +9,25 @@
 
 #include "park/word_lock.h"
 
-// `saved`: the signals that were blocked before, for the unlock.
-static inline void hf_masked_lock(uint32_t *word, sigset_t *saved) {
+static inline void hf_block_all_signals(sigset_t *saved) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, saved);
+}
+
+// `saved`: the signals that were blocked before, for the unlock.
+static inline void hf_masked_lock(uint32_t *word, sigset_t *saved) {
+    hf_block_all_signals(saved);
+    if (!hf_word_trylock(word, HF_WORD_HELD))
+        hf_word_lock_blocking(word, NULL);
+}
+
+// The same around a list that a forked child has to put in order first (park/fork_mark.h). The mark is asked with
+// signals blocked: a handler that forked between the question and the lock would return, in the child, to a word that
+// may be held by a thread which only the parent has.
+static inline void hf_masked_lock_in_order(uint32_t *word, void (*start_over_if_forked)(void), sigset_t *saved) {
+    hf_block_all_signals(saved);
+    start_over_if_forked();
     if (!hf_word_trylock(word, HF_WORD_HELD))
         hf_word_lock_blocking(word, NULL);
 }

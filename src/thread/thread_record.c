@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "park/fork_mark.h"
 #include "park/masked_lock.h"
 
 __thread struct hf_thread_record *hf_self_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -33,6 +34,15 @@ static struct {
     pthread_key_t exit_key;
     bool exit_key_made;
 } pool = {.slab_used = HF_SLAB_RECORDS};
+
+// A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
+// in handlers that the program has registered before ours (pthread_atfork), and after _Fork().
+enum { HF_MARK_BYTES = 4096 };
+static struct {
+    uint32_t fork; // park/fork_mark.h
+    char rest_of_page[HF_MARK_BYTES - sizeof(uint32_t)];
+} mark __attribute__((aligned(HF_MARK_BYTES)));
+static bool zeroed_by_fork;
 
 _Static_assert(sizeof(struct hf_thread_record) == HF_CACHE_LINE_BYTES, "one cache line");
 _Static_assert(sizeof(struct hf_thread_counters) == HF_CACHE_LINE_BYTES &&
@@ -177,6 +187,39 @@ static struct hf_thread_record *take(void) {
     return record;
 }
 
+// A forked child starts with slabs of its own: queues copied from the parent may still name records of threads that are
+// gone here (so those are not handed out again), and shared counters are the parent's to write.
+static void forget_slabs(void) {
+    pool.free = NULL;
+    pool.slab = NULL;
+    pool.slab_used = HF_SLAB_RECORDS;
+    pool.slabs = 0;
+    pool.taken = 0;
+}
+
+// Whatever another thread of the parent was doing here. Other threads of the child wait (F1).
+static __attribute__((noinline)) void start_over_in_child(void) {
+    sigset_t saved;
+    if (!hf_fork_begin_repair(&mark.fork, &saved))
+        return;
+    pool.word = HF_WORD_FREE;
+    forget_slabs();
+    pool.shared_slabs = 0;
+    pool.notes = false;
+    pool.process = getpid();
+    pool.taken_by_stranger = false;
+    hf_fork_mark_known(&mark.fork, &saved);
+}
+
+static void start_over_if_forked(void) {
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&mark.fork)))
+        start_over_in_child();
+}
+
+static void lock_pool(sigset_t *saved) {
+    hf_masked_lock_in_order(&pool.word, start_over_if_forked, saved);
+}
+
 static void release(void *record_pointer) {
     struct hf_thread_record *record = record_pointer;
     if (record != hf_self_record || record == &overflow.record[0])
@@ -185,20 +228,15 @@ static void release(void *record_pointer) {
     if (hf_private(record)->slice_begun && at_exit)
         at_exit(record);
     sigset_t saved;
-    hf_masked_lock(&pool.word, &saved); // no signal handler notes anything from here on
+    lock_pool(&saved); // no signal handler notes anything from here on
     hf_self_record = NULL;
     put_back(record);
     hf_masked_unlock(&pool.word, &saved);
 }
 
-// Gives a thread that has a record another one, from a new slab. Those that there were are forgotten.
+// Gives a thread that has a record another one, after the slabs that there were have been forgotten.
 static void move_to_new_slab(void) {
     struct hf_thread_record *before = hf_self_record;
-    pool.free = NULL;
-    pool.slab = NULL;
-    pool.slab_used = HF_SLAB_RECORDS;
-    pool.slabs = 0;
-    pool.taken = 0;
     if (!before)
         return;
     struct hf_thread_record *self = take();
@@ -211,34 +249,38 @@ static void move_to_new_slab(void) {
     }
     hf_program_order();
     hf_self_record = self;
-    pthread_setspecific(pool.exit_key, self);
+    if (pool.exit_key_made)
+        pthread_setspecific(pool.exit_key, self);
 }
 
-// A forked child has one thread and starts with slabs of its own: queues copied from the parent may still name records
-// of threads that are gone here (so those are not handed out again), and shared counters are the parent's to write.
-static void start_over_in_child(void) {
-    pool.word = HF_WORD_FREE;
-    pool.shared_slabs = 0;
-    pool.notes = false;
-    pool.process = getpid();
-    pool.taken_by_stranger = false;
+// Handlers that were registered before ours may have started threads in the child.
+static void start_over_by_handler(void) {
+    if (!zeroed_by_fork)
+        hf_store_relaxed(&mark.fork, (uint32_t)HF_FORK_UNKNOWN);
+    start_over_in_child();
+    sigset_t saved;
+    lock_pool(&saved);
     move_to_new_slab();
+    hf_masked_unlock(&pool.word, &saved);
 }
 
-// In the child, handlers that were registered before ours run before start_over_in_child. If they lock, they must not
-// need the pool, which some other thread may have held: so the forking thread gets its record now.
+// In the child, handlers that were registered before ours run before start_over_by_handler. If they lock, and the
+// kernel zeroes no mark, they must not need the pool, which some other thread may have held: so the forking thread gets
+// its record now.
 static void have_record_before_fork(void) {
     hf_self();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(have_record_before_fork, NULL, start_over_in_child);
+    hf_store_relaxed(&mark.fork, (uint32_t)HF_FORK_KNOWN);
+    zeroed_by_fork = sysconf(_SC_PAGESIZE) <= HF_MARK_BYTES && madvise(&mark, sizeof(mark), MADV_WIPEONFORK) == 0;
+    pthread_atfork(have_record_before_fork, NULL, start_over_by_handler);
 }
 
 struct hf_thread_record *hf_thread_record_acquire(void) {
     int saved_errno = errno;
     sigset_t saved;
-    hf_masked_lock(&pool.word, &saved);
+    lock_pool(&saved);
     if (!pool.exit_key_made)
         pool.exit_key_made = pthread_key_create(&pool.exit_key, release) == 0;
     struct hf_thread_record *self = hf_self_record; // a signal handler that ran just before may have acquired it
@@ -263,7 +305,7 @@ void hf_thread_set_class(struct hf_thread_record *self, uint32_t number) {
         return;
     }
     sigset_t saved;
-    hf_masked_lock(&pool.word, &saved);
+    lock_pool(&saved);
     hf_store_relaxed(&self->share_class, ++pool.classes << 1);
     hf_masked_unlock(&pool.word, &saved);
 }
@@ -283,10 +325,11 @@ bool hf_thread_counters_share(int fd, size_t offset) {
         return false;
     madvise(memory, bytes, MADV_DONTDUMP);
     sigset_t saved; // a constructor that ran before ours may have started threads
-    hf_masked_lock(&pool.word, &saved);
+    lock_pool(&saved);
     pool.shared_counters = memory;
     pool.shared_slabs = HF_SHARED_SLABS;
     pool.notes = true;
+    forget_slabs();
     move_to_new_slab();
     hf_masked_unlock(&pool.word, &saved);
     return true;
