@@ -179,12 +179,15 @@ static void start_over_in_child(void) {
     hf_fork_mark_known(&mark.fork, &saved);
 }
 
-struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_entry **place,
-                                           const struct hf_rwscl_options *options) {
+static void start_over_if_forked(void) {
     if (!hf_fork_is_known(hf_rwscl_table_mark))
         start_over_in_child();
+}
+
+struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_entry **place,
+                                           const struct hf_rwscl_options *options) {
     sigset_t saved;
-    hf_masked_lock(&table.word, &saved);
+    hf_masked_lock_in_order(&table.word, start_over_if_forked, &saved);
     struct hf_rwscl_entry *entry = hf_load_relaxed(place);
     if (!entry || (entry != &hf_rwscl_no_entry && entry->object != object)) {
         entry = entry_for(object);
@@ -200,10 +203,8 @@ struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_e
 }
 
 void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
-    if (!hf_fork_is_known(hf_rwscl_table_mark))
-        start_over_in_child();
     sigset_t saved;
-    hf_masked_lock(&table.word, &saved);
+    hf_masked_lock_in_order(&table.word, start_over_if_forked, &saved);
     // Not by what lies in `place`, which may be anything: objects that nobody has initialised are destroyed, too.
     struct hf_rwscl_entry *entry = find(object);
     // One that a thread is still about to leave stays where it is, for the next lock at that address.

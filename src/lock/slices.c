@@ -16,10 +16,9 @@ enum { HF_WEIGHING_NS = 1000 * 1000 };
 enum { HF_SLICE_OVER = 1 };
 
 void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved) {
-    hf_slices_start_over_if_forked();
     hf_slices_enter(self);
     hf_critical_enter(self);
-    hf_masked_lock(&slices->guard, saved);
+    hf_masked_lock_in_order(&slices->guard, hf_slices_start_over_if_forked, saved);
 }
 
 void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved) {

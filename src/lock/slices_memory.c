@@ -158,10 +158,9 @@ static bool take_over(struct hf_slices *slices, const uint32_t *lock, struct hf_
 
 // The guard is taken before the memory's lock, as sum_up does (slices.c).
 struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, struct hf_thread_record *self) {
-    hf_slices_start_over_if_forked();
     for (;;) {
         sigset_t saved;
-        hf_masked_lock(&memory.word, &saved);
+        hf_masked_lock_in_order(&memory.word, hf_slices_start_over_if_forked, &saved);
         struct hf_slices *slices = hf_load_relaxed(place), *left = slices ? NULL : find(lock);
         if (!slices && !left) {
             slices = make(lock);
