@@ -149,12 +149,13 @@ TEST_F(condition, OwedTurnsAreGivenTogether) {
 TEST(condition_move, WhoIsMovedSleepsOnAtTheMutex) {
     hf_condition shared{};
     int moved = 0;
-    for (int round = 0; round < 50; round++) {
+    for (int round = 0; round < 50 || (moved == 0 && round < 1000); round++) {
         hf_waiter waiter{};
         uint32_t word = HF_WORD_HELD;
         hf_condition_join(&shared, &waiter, nullptr);
         std::thread sleeper([&] { EXPECT_EQ(hf_condition_sleep(&waiter, nullptr), 0); });
-        usleep(1000); // not always enough for it to sleep; then nobody is moved, and it has its turn all the same
+        // Not always enough for it to sleep; then nobody is moved, and it has its turn all the same.
+        usleep(round < 50 ? 1000 : 20'000);
         hf_waiter *chosen = hf_condition_choose_all(&shared);
         ASSERT_EQ(chosen, &waiter);
         hf_waiter_move_to(&word, chosen);
