@@ -3,8 +3,6 @@
 #include "lock/condition.h"
 
 #include <errno.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/address_hash.h"
 #include "base/check.h"
@@ -15,7 +13,7 @@
 // The locks of the lists. Two condition variables that share one wait for each other: for some instructions, or as long
 // as a thread is suspended in there by a signal handler (to collect garbage, say). So there are many; blocking signals
 // instead costs two system calls at each end of a wait: with 16 threads that wait, a sixth of their speed.
-enum { HF_LIST_LOCK_BITS = 12, HF_TABLE_ALIGNMENT = 4096 };
+enum { HF_LIST_LOCK_BITS = 12 };
 struct list_lock {
     uint32_t word;
     struct hf_waiter_list waiters;
@@ -25,10 +23,9 @@ struct list_lock {
 // instruction on, also in handlers that the program has registered before us (pthread_atfork).
 static struct {
     struct list_lock locks[1 << HF_LIST_LOCK_BITS];
-    uint32_t fork; // park/fork_mark.h
-    char rest_of_page[HF_TABLE_ALIGNMENT - sizeof(uint32_t)];
-} table __attribute__((aligned(HF_TABLE_ALIGNMENT)));
-_Static_assert(sizeof(table) % HF_TABLE_ALIGNMENT == 0, "nothing else is zeroed");
+    struct hf_fork_page page;
+} table;
+_Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
 static bool zeroed_by_fork;
 
 static uint32_t fork_depth, depth_of_next_child;
@@ -36,17 +33,17 @@ static uint32_t fork_depth, depth_of_next_child;
 // No other thread holds a list, and none of the parent's waiters is there.
 static __attribute__((noinline)) void start_over_in_child(void) {
     sigset_t saved;
-    if (!hf_fork_begin_repair(&table.fork, &saved))
+    if (!hf_fork_begin_repair(&table.page.mark, &saved))
         return; // another thread of the child was faster
     if (!zeroed_by_fork)
         for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
             table.locks[i] = (struct list_lock){.word = HF_WORD_FREE};
     fork_depth++;
-    hf_fork_mark_known(&table.fork, &saved);
+    hf_fork_mark_known(&table.page.mark, &saved);
 }
 
 static inline uint32_t current_fork_depth(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.fork)))
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.page.mark)))
         start_over_in_child();
     return fork_depth;
 }
@@ -264,14 +261,12 @@ static void expect_child(void) {
 // Unless a handler before ours has needed it.
 static void start_over_once_in_child(void) {
     if (!zeroed_by_fork)
-        table.fork = HF_FORK_UNKNOWN;
+        hf_fork_mark_unknown(&table.page.mark);
     if (fork_depth != depth_of_next_child)
         start_over_in_child();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    table.fork = HF_FORK_KNOWN;
-    bool has_pages = sysconf(_SC_PAGESIZE) <= HF_TABLE_ALIGNMENT;
-    zeroed_by_fork = has_pages && madvise(&table, sizeof(table), MADV_WIPEONFORK) == 0;
+    zeroed_by_fork = hf_fork_watch(&table.page.mark, &table, sizeof(table));
     pthread_atfork(expect_child, NULL, start_over_once_in_child);
 }

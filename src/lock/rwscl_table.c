@@ -4,18 +4,13 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/address_hash.h"
 #include "base/chunk.h"
 #include "lock/rwscl_state.h"
 #include "park/masked_lock.h"
 
-enum {
-    HF_ROWS_BITS = 14,
-    HF_MARK_BYTES = 4096,
-};
+enum { HF_ROWS_BITS = 14 };
 
 struct hf_rwscl_entry hf_rwscl_no_entry;
 
@@ -28,12 +23,7 @@ static struct {
     struct hf_rwscl_entry *rows[1 << HF_ROWS_BITS]; // by the object's address
 } table;
 
-// A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
-// in handlers that the program has registered before ours (pthread_atfork).
-static struct {
-    uint32_t fork;
-    char rest_of_page[HF_MARK_BYTES - sizeof(uint32_t)];
-} mark __attribute__((aligned(HF_MARK_BYTES)));
+static struct hf_fork_page page; // park/fork_mark.h
 static uint32_t never_forked = HF_FORK_KNOWN;
 uint32_t *hf_rwscl_table_mark = &never_forked;
 
@@ -168,7 +158,7 @@ static void put_in_rows_again(void) {
 // copy of.
 static void start_over_in_child(void) {
     sigset_t saved;
-    if (!hf_fork_begin_repair(&mark.fork, &saved))
+    if (!hf_fork_begin_repair(&page.mark, &saved))
         return;
     if (table.word != HF_WORD_FREE)
         put_in_rows_again();
@@ -176,7 +166,7 @@ static void start_over_in_child(void) {
         if (entry->object && is_waited_for(&entry->lock))
             forget_who_waits(&entry->lock);
     }
-    hf_fork_mark_known(&mark.fork, &saved);
+    hf_fork_mark_known(&page.mark, &saved);
 }
 
 static void start_over_if_forked(void) {
@@ -218,15 +208,14 @@ void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
 }
 
 static void start_over_by_handler(void) {
-    mark.fork = HF_FORK_UNKNOWN; // where the kernel does not zero it
+    hf_fork_mark_unknown(&page.mark); // where the kernel does not zero it
     start_over_in_child();
 }
 
 void hf_rwscl_table_watch_forks(void) {
-    if (hf_rwscl_table_mark == &mark.fork)
+    if (hf_rwscl_table_mark == &page.mark)
         return;
-    mark.fork = HF_FORK_KNOWN;
-    bool is_zeroed = sysconf(_SC_PAGESIZE) <= HF_MARK_BYTES && madvise(&mark, sizeof(mark), MADV_WIPEONFORK) == 0;
+    bool is_zeroed = hf_fork_watch(&page.mark, &page, sizeof(page));
     pthread_atfork(NULL, NULL, is_zeroed ? start_over_in_child : start_over_by_handler);
-    hf_store_relaxed(&hf_rwscl_table_mark, &mark.fork);
+    hf_store_relaxed(&hf_rwscl_table_mark, &page.mark);
 }

@@ -4,17 +4,13 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/address_hash.h"
 #include "base/chunk.h"
 #include "park/fork_mark.h"
 #include "park/masked_lock.h"
 
-enum {
-    HF_FIRST_ROW_BITS = 8,
-    HF_MARK_BYTES = 4096,
-};
+enum { HF_FIRST_ROW_BITS = 8 };
 
 static struct hf_slices *first_rows[1 << HF_FIRST_ROW_BITS];
 
@@ -32,12 +28,7 @@ static struct {
     size_t in_rows; // slices
 } memory = {.rows = first_rows, .row_bits = HF_FIRST_ROW_BITS};
 
-// A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
-// in handlers that the program has registered before ours (pthread_atfork).
-static struct {
-    uint32_t fork;
-    char rest_of_page[HF_MARK_BYTES - sizeof(uint32_t)];
-} mark __attribute__((aligned(HF_MARK_BYTES)));
+static struct hf_fork_page page; // park/fork_mark.h
 static bool zeroed_by_fork;
 
 struct hf_share *hf_share_take(void) {
@@ -210,7 +201,7 @@ void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct 
 // of all slices: so the others are made anew from it. The shares and the chunk's rest are left where they are.
 static __attribute__((noinline)) void start_over_in_child(void) {
     sigset_t saved;
-    if (!hf_fork_begin_repair(&mark.fork, &saved))
+    if (!hf_fork_begin_repair(&page.mark, &saved))
         return;
     memory.word = HF_WORD_FREE;
     memory.spare_shares = NULL;
@@ -229,22 +220,21 @@ static __attribute__((noinline)) void start_over_in_child(void) {
         else
             become_spare(slices);
     }
-    hf_fork_mark_known(&mark.fork, &saved);
+    hf_fork_mark_known(&page.mark, &saved);
 }
 
 void hf_slices_start_over_if_forked(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&mark.fork)))
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&page.mark)))
         start_over_in_child();
 }
 
 static void start_over_by_handler(void) {
     if (!zeroed_by_fork)
-        mark.fork = HF_FORK_UNKNOWN;
+        hf_fork_mark_unknown(&page.mark);
     start_over_in_child();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    mark.fork = HF_FORK_KNOWN;
-    zeroed_by_fork = sysconf(_SC_PAGESIZE) <= HF_MARK_BYTES && madvise(&mark, sizeof(mark), MADV_WIPEONFORK) == 0;
+    zeroed_by_fork = hf_fork_watch(&page.mark, &page, sizeof(page));
     pthread_atfork(NULL, NULL, start_over_by_handler);
 }

@@ -11,13 +11,15 @@
 #ifndef HF_PARK_FORK_MARK_H
 #define HF_PARK_FORK_MARK_H
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/cpu.h"
+#include "park/masked_lock.h"
 #include "park/nap.h"
 
 enum hf_fork_mark {
@@ -25,6 +27,26 @@ enum hf_fork_mark {
     HF_FORK_REPAIRED,    // right now
     HF_FORK_KNOWN,
 };
+
+// The pages that the kernel zeroes are of so many bytes at most: machines with larger ones do without.
+enum { HF_FORK_PAGE_BYTES = 4096 };
+
+// A mark in a page of its own. Of static storage.
+struct hf_fork_page {
+    uint32_t mark;
+    char rest_of_page[HF_FORK_PAGE_BYTES - sizeof(uint32_t)];
+} __attribute__((aligned(HF_FORK_PAGE_BYTES)));
+
+// Before the first fork. Whole pages, with the mark among them. Says whether the kernel zeroes them in each child: else
+// a fork handler has to call hf_fork_mark_unknown there. Until this is called the mark says nothing.
+static inline bool hf_fork_watch(uint32_t *mark, void *pages, size_t bytes) {
+    hf_store_relaxed(mark, (uint32_t)HF_FORK_KNOWN);
+    return sysconf(_SC_PAGESIZE) <= HF_FORK_PAGE_BYTES && madvise(pages, bytes, MADV_WIPEONFORK) == 0;
+}
+
+static inline void hf_fork_mark_unknown(uint32_t *mark) {
+    hf_store_relaxed(mark, (uint32_t)HF_FORK_UNKNOWN);
+}
 
 // What everybody asks first.
 static inline bool hf_fork_is_known(const uint32_t *mark) {
@@ -34,9 +56,7 @@ static inline bool hf_fork_is_known(const uint32_t *mark) {
 // True: the caller repairs, then calls hf_fork_mark_known with the same `saved`. False: it has been done.
 static inline bool hf_fork_begin_repair(uint32_t *mark, sigset_t *saved) {
     enum { HF_REPAIR_NAP_NS = 50 * 1000 };
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, saved); // F2
+    hf_block_all_signals(saved); // F2
     if (hf_cas_acquire(mark, (uint32_t)HF_FORK_UNKNOWN, HF_FORK_REPAIRED))
         return true;
     pthread_sigmask(SIG_SETMASK, saved, NULL);

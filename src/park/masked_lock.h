@@ -15,11 +15,15 @@ static inline void hf_block_all_signals(sigset_t *saved) {
     pthread_sigmask(SIG_SETMASK, &all, saved);
 }
 
+static inline void hf_lock_while_masked(uint32_t *word) {
+    if (!hf_word_trylock(word, HF_WORD_HELD))
+        hf_word_lock_blocking(word, NULL);
+}
+
 // `saved`: the signals that were blocked before, for the unlock.
 static inline void hf_masked_lock(uint32_t *word, sigset_t *saved) {
     hf_block_all_signals(saved);
-    if (!hf_word_trylock(word, HF_WORD_HELD))
-        hf_word_lock_blocking(word, NULL);
+    hf_lock_while_masked(word);
 }
 
 // The same around a list that a forked child has to put in order first (park/fork_mark.h). The mark is asked with
@@ -28,8 +32,7 @@ static inline void hf_masked_lock(uint32_t *word, sigset_t *saved) {
 static inline void hf_masked_lock_in_order(uint32_t *word, void (*start_over_if_forked)(void), sigset_t *saved) {
     hf_block_all_signals(saved);
     start_over_if_forked();
-    if (!hf_word_trylock(word, HF_WORD_HELD))
-        hf_word_lock_blocking(word, NULL);
+    hf_lock_while_masked(word);
 }
 
 static inline void hf_masked_unlock(uint32_t *word, const sigset_t *saved) {

@@ -35,13 +35,7 @@ static struct {
     bool exit_key_made;
 } pool = {.slab_used = HF_SLAB_RECORDS};
 
-// A page of its own, which the kernel zeroes in a forked child: so it is seen there from the first instruction on, also
-// in handlers that the program has registered before ours (pthread_atfork), and after _Fork().
-enum { HF_MARK_BYTES = 4096 };
-static struct {
-    uint32_t fork; // park/fork_mark.h
-    char rest_of_page[HF_MARK_BYTES - sizeof(uint32_t)];
-} mark __attribute__((aligned(HF_MARK_BYTES)));
+static struct hf_fork_page page; // park/fork_mark.h
 static bool zeroed_by_fork;
 
 _Static_assert(sizeof(struct hf_thread_record) == HF_CACHE_LINE_BYTES, "one cache line");
@@ -200,7 +194,7 @@ static void forget_slabs(void) {
 // Whatever another thread of the parent was doing here. Other threads of the child wait (F1).
 static __attribute__((noinline)) void start_over_in_child(void) {
     sigset_t saved;
-    if (!hf_fork_begin_repair(&mark.fork, &saved))
+    if (!hf_fork_begin_repair(&page.mark, &saved))
         return;
     pool.word = HF_WORD_FREE;
     forget_slabs();
@@ -208,11 +202,11 @@ static __attribute__((noinline)) void start_over_in_child(void) {
     pool.notes = false;
     pool.process = getpid();
     pool.taken_by_stranger = false;
-    hf_fork_mark_known(&mark.fork, &saved);
+    hf_fork_mark_known(&page.mark, &saved);
 }
 
 static void start_over_if_forked(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&mark.fork)))
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&page.mark)))
         start_over_in_child();
 }
 
@@ -256,7 +250,7 @@ static void move_to_new_slab(void) {
 // Handlers that were registered before ours may have started threads in the child.
 static void start_over_by_handler(void) {
     if (!zeroed_by_fork)
-        hf_store_relaxed(&mark.fork, (uint32_t)HF_FORK_UNKNOWN);
+        hf_fork_mark_unknown(&page.mark);
     start_over_in_child();
     sigset_t saved;
     lock_pool(&saved);
@@ -272,8 +266,7 @@ static void have_record_before_fork(void) {
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    hf_store_relaxed(&mark.fork, (uint32_t)HF_FORK_KNOWN);
-    zeroed_by_fork = sysconf(_SC_PAGESIZE) <= HF_MARK_BYTES && madvise(&mark, sizeof(mark), MADV_WIPEONFORK) == 0;
+    zeroed_by_fork = hf_fork_watch(&page.mark, &page, sizeof(page));
     pthread_atfork(have_record_before_fork, NULL, start_over_by_handler);
 }
 
