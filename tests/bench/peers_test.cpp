@@ -4,9 +4,10 @@
 //
 // Shown able to fail: malthusian frees the lock without looking at who was set aside; shuffle leaves the head of the
 // queue without granting it; mcs_tp forgets to tell a waiter that it was passed over; parking_word grants without a
-// wake; array does not look who still waits at its slot; clh and partitioned_ticket look once; cna drops its second
-// queue when nobody local is left; spin_then_park loads and stores instead of comparing; slice_extension enters once
-// it has seen the word free (not in every run).
+// wake; array does not look who still waits at its slot; clh, partitioned_ticket and hapax look once; hapax_visible
+// hands over without clearing the slot, or does not look at it again after it has written where it left; cna drops
+// its second queue when nobody local is left; spin_then_park loads and stores instead of comparing; slice_extension
+// enters once it has seen the word free (not in every run).
 #include <atomic>
 #include <functional>
 #include <memory>
