@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include "hand_over.hpp"
 #include "threads_and_processes.hpp"
 
 namespace holdfast::test {
@@ -58,25 +59,8 @@ TEST(only_classes_by_name, GetEqualShares) {
 // One thread of each kind: a slice is over when its only thread waits for a condition.
 TEST(kinds, HandTheMutexToEachOther) {
     child_process child([] {
-        constexpr int rounds = 2000;
         pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-        pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-        int turn = 0;
-        team two(2, [&](int member) {
-            be_called(member == 0 ? "giver-" : "taker-", 1);
-            for (int round = 0; round < rounds; round++) {
-                pthread_mutex_lock(&mutex);
-                while (turn % 2 != member)
-                    pthread_cond_wait(&cond, &mutex);
-                turn++;
-                pthread_cond_broadcast(&cond);
-                while (turn % 2 != member && turn < 2 * rounds)
-                    pthread_cond_wait(&cond, &mutex);
-                pthread_mutex_unlock(&mutex);
-            }
-        });
-        two.join();
-        return turn == 2 * rounds;
+        return hand_over(mutex, 2000, [](int member) { be_called(member == 0 ? "giver-" : "taker-", 1); });
     });
     EXPECT_TRUE(child.succeeds());
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include "hand_over.hpp"
 #include "threads_and_processes.hpp"
 
 namespace holdfast::test {
@@ -34,23 +35,8 @@ void contend(pthread_mutex_t &mutex) {
 TEST(slice, IsOverWhenItsOwnerWaitsForACondition) {
     child_process child([] {
         pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-        pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-        int turn = 0;
         contend(mutex);
-        team two(2, [&](int member) {
-            for (int round = 0; round < rounds; round++) {
-                pthread_mutex_lock(&mutex);
-                while (turn % 2 != member)
-                    pthread_cond_wait(&cond, &mutex);
-                turn++;
-                pthread_cond_broadcast(&cond);
-                while (turn % 2 != member && turn < 2 * rounds)
-                    pthread_cond_wait(&cond, &mutex);
-                pthread_mutex_unlock(&mutex);
-            }
-        });
-        two.join();
-        return turn == 2 * rounds;
+        return hand_over(mutex, rounds, [](int) {});
     });
     EXPECT_TRUE(child.succeeds());
 }
