@@ -307,31 +307,28 @@ struct way {
     bool writes;
     std::function<int(pthread_rwlock_t *)> take;
 };
+// With a deadline that never comes.
+auto timed(int (*take)(pthread_rwlock_t *, const timespec *)) {
+    return [take](pthread_rwlock_t *lock) {
+        timespec at = from_now(CLOCK_REALTIME, 60'000);
+        return take(lock, &at);
+    };
+}
+auto clocked(int (*take)(pthread_rwlock_t *, clockid_t, const timespec *)) {
+    return [take](pthread_rwlock_t *lock) {
+        timespec at = from_now(CLOCK_MONOTONIC, 60'000);
+        return take(lock, CLOCK_MONOTONIC, &at);
+    };
+}
 const way ways[] = {
-    {"rdlock", false, [](pthread_rwlock_t *lock) { return pthread_rwlock_rdlock(lock); }},
-    {"tryrdlock", false, [](pthread_rwlock_t *lock) { return pthread_rwlock_tryrdlock(lock); }},
-    {"timedrdlock", false,
-     [](pthread_rwlock_t *lock) {
-         timespec at = from_now(CLOCK_REALTIME, 60'000);
-         return pthread_rwlock_timedrdlock(lock, &at);
-     }},
-    {"clockrdlock", false,
-     [](pthread_rwlock_t *lock) {
-         timespec at = from_now(CLOCK_MONOTONIC, 60'000);
-         return pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &at);
-     }},
-    {"wrlock", true, [](pthread_rwlock_t *lock) { return pthread_rwlock_wrlock(lock); }},
-    {"trywrlock", true, [](pthread_rwlock_t *lock) { return pthread_rwlock_trywrlock(lock); }},
-    {"timedwrlock", true,
-     [](pthread_rwlock_t *lock) {
-         timespec at = from_now(CLOCK_REALTIME, 60'000);
-         return pthread_rwlock_timedwrlock(lock, &at);
-     }},
-    {"clockwrlock", true,
-     [](pthread_rwlock_t *lock) {
-         timespec at = from_now(CLOCK_MONOTONIC, 60'000);
-         return pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &at);
-     }},
+    {"rdlock", false, pthread_rwlock_rdlock},
+    {"tryrdlock", false, pthread_rwlock_tryrdlock},
+    {"timedrdlock", false, timed(pthread_rwlock_timedrdlock)},
+    {"clockrdlock", false, clocked(pthread_rwlock_clockrdlock)},
+    {"wrlock", true, pthread_rwlock_wrlock},
+    {"trywrlock", true, pthread_rwlock_trywrlock},
+    {"timedwrlock", true, timed(pthread_rwlock_timedwrlock)},
+    {"clockwrlock", true, clocked(pthread_rwlock_clockwrlock)},
 };
 
 // Whichever function comes first, all the others choose as it did.
