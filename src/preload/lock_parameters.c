@@ -26,33 +26,32 @@ static bool take_number(struct hf_text_part *text, uint32_t *number) {
     return digits > 0;
 }
 
+// All of the text is a time in that unit or in the one that is a thousand times as long, up to `max` of the former. 0
+// needs no unit.
+static bool take_time(struct hf_text_part text, const char *unit, const char *longer_unit, uint32_t max,
+                      uint32_t *time) {
+    if (!take_number(&text, time))
+        return false;
+    if (hf_text_part_is(text, longer_unit))
+        *time *= 1000; // of a million at most
+    else if (!hf_text_part_is(text, unit) && !(*time == 0 && text.length == 0))
+        return false;
+    return *time <= max;
+}
+
 static bool read_slice(struct hf_text_part text, struct hf_lock_parameters *parameters) {
-    uint32_t number;
-    if (!take_number(&text, &number))
+    uint32_t us;
+    if (!take_time(text, "us", "ms", HF_USCL_SLICE_US_MAX, &us))
         return false;
-    uint64_t us = number;
-    if (hf_text_part_is(text, "ms"))
-        us *= 1000;
-    else if (!hf_text_part_is(text, "us") && !(number == 0 && text.length == 0))
-        return false;
-    if (us > HF_USCL_SLICE_US_MAX)
-        return false;
-    parameters->slice_us_plus_1 = (uint32_t)us + 1;
+    parameters->slice_us_plus_1 = us + 1;
     return true;
 }
 
 static bool read_inactive(struct hf_text_part text, struct hf_lock_parameters *parameters) {
-    uint32_t number;
-    if (!take_number(&text, &number))
+    uint32_t ms;
+    if (!take_time(text, "ms", "s", HF_USCL_INACTIVE_MS_MAX, &ms) || ms == 0)
         return false;
-    uint64_t ms = number;
-    if (hf_text_part_is(text, "s"))
-        ms *= 1000;
-    else if (!hf_text_part_is(text, "ms"))
-        return false;
-    if (ms == 0 || ms > HF_USCL_INACTIVE_MS_MAX)
-        return false;
-    parameters->inactive_ms = (uint32_t)ms;
+    parameters->inactive_ms = ms;
     return true;
 }
 
