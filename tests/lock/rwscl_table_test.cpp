@@ -9,14 +9,13 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <set>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "lock/rwscl_state.h"
 #include "lock/rwscl_table.h"
 #include "park/word_lock.h"
+#include "posix/threads_and_processes.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -133,17 +132,6 @@ TEST(rwscl_table, IsMadeOnce) {
     }
 }
 
-bool succeeds_in_child(auto body, pid_t (*make_child)() = fork) {
-    pid_t child = make_child();
-    if (child == 0) {
-        alarm(60);
-        _exit(body() ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 void write_and_read(hf_rwscl_t *lock) {
     hf_rwscl_write_lock(lock);
     hf_rwscl_write_unlock(lock);
@@ -162,13 +150,14 @@ TEST(rwscl_table, InAChildNobodyWaitsForAWriter) {
     std::thread reader([&] { hf_rwscl_read_lock(lock), hf_rwscl_read_unlock(lock); });
     while (!(hf_load_relaxed(&lock->state) & HF_RWSCL_KEEPER))
         std::this_thread::yield();
-    EXPECT_TRUE(succeeds_in_child([&] {
+    child_process child([&] {
         if (one.lock() != lock)
             return false;
         hf_rwscl_write_unlock(lock);
         write_and_read(lock);
         return true;
-    }));
+    });
+    EXPECT_TRUE(child.succeeds());
     hf_rwscl_write_unlock(lock);
     reader.join();
     one.destroy();
@@ -185,13 +174,14 @@ TEST(rwscl_table, InAChildNobodyWaitsForReaders) {
         std::thread writer([&] { hf_rwscl_write_lock(lock), hf_rwscl_write_unlock(lock); });
         while ((hf_load_relaxed(&lock->state) & (HF_RWSCL_WRITERS | HF_RWSCL_FRONT)) != state)
             std::this_thread::yield();
-        EXPECT_TRUE(succeeds_in_child([&] {
+        child_process child([&] {
             if (one.lock() != lock)
                 return false;
             hf_rwscl_read_unlock(lock);
             write_and_read(lock);
             return true;
-        }));
+        });
+        EXPECT_TRUE(child.succeeds());
         hf_rwscl_read_unlock(lock);
         writer.join();
         one.destroy();
@@ -219,13 +209,14 @@ TEST(rwscl_table, InAChildAReaderIsInsideWhateverItsLockWasInTheMiddleOf) {
         hf_store_relaxed(&lock->gates[0].readers, moment.gate);
         hf_store_relaxed(&lock->draining, moment.draining);
         hf_store_relaxed(&lock->word, uint32_t(HF_WORD_HELD));
-        EXPECT_TRUE(succeeds_in_child([&] {
+        child_process child([&] {
             if (one.lock() != lock || hf_rwscl_write_trylock(lock))
                 return false;
             hf_rwscl_read_unlock(lock);
             write_and_read(lock);
             return true;
-        })) << moment.what;
+        });
+        EXPECT_TRUE(child.succeeds()) << moment.what;
         hf_store_relaxed(&lock->state, before.state);
         hf_store_relaxed(&lock->gates[0].readers, before.gates[0].readers);
         hf_store_relaxed(&lock->draining, before.draining);
@@ -245,7 +236,7 @@ TEST(rwscl_table, InAChildWithoutHandlersNobodyUsesALockBeforeItIsInOrder) {
         hf_store_relaxed(&one.lock()->waiting_readers, 1u);
     hf_store_relaxed(&lock->waiting_readers, 1u);
     for (int round = 0; round < 5; round++) {
-        EXPECT_TRUE(succeeds_in_child(
+        child_process child(
             [&] {
                 std::atomic<int> ready = 0, early = 0;
                 auto come = [&] {
@@ -258,7 +249,8 @@ TEST(rwscl_table, InAChildWithoutHandlersNobodyUsesALockBeforeItIsInOrder) {
                 another.join();
                 return early == 0;
             },
-            _Fork));
+            _Fork);
+        EXPECT_TRUE(child.succeeds());
     }
     hf_store_relaxed(&lock->waiting_readers, 0u);
     for (object &one : others) {

@@ -3,25 +3,22 @@
 // has another thread that holds the guard, which the child does not have.
 //
 // Shown able to fail: a hf_slices_lock that looks whether it is in a child before it blocks signals.
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <thread>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "lock/slices_memory.h"
 #include "park/word_lock.h"
+#include "posix/threads_and_processes.hpp"
 
 namespace holdfast::test {
 namespace {
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
-constexpr auto limit = std::chrono::seconds(60); // of a child that waits for ever
-constexpr greg_t single_step = 0x100;            // the trap flag
+constexpr greg_t single_step = 0x100; // the trap flag
 
 struct {
     hf_slices *slices;
@@ -29,17 +26,6 @@ struct {
     int steps;
     int failures;
 } stepped;
-
-// Who waits for a guard has all signals blocked: an alarm would not end it.
-int status_of(pid_t child) {
-    int status = 0;
-    for (auto end = std::chrono::steady_clock::now() + limit; waitpid(child, &status, WNOHANG) == 0;) {
-        if (std::chrono::steady_clock::now() > end)
-            kill(child, SIGKILL);
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
-    return status;
-}
 
 // The next instruction is a system call: the one that blocks signals, after which this handler can't run.
 bool is_at_end(const ucontext_t *context) {

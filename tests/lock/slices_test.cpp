@@ -17,9 +17,7 @@
 // counts those that are dead (WhatAMadeClassHasUsed...); a class that is never gone (AThreadsOwnClassIsForgotten...).
 #include <atomic>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,6 +25,7 @@
 #include "lock/slices.h"
 #include "lock/slices_memory.h"
 #include "park/word_lock.h"
+#include "posix/threads_and_processes.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -54,6 +53,11 @@ protected:
         hf_share_set_weight(share, weight);
         all.shares = share;
         return {share};
+    }
+    // The thread is of that class, and alone in it.
+    static void give_to(hf_thread_record &thread, one &who) {
+        who.share->thread = &thread;
+        thread.share_class = who.share->own_class;
     }
     hf_slice_wake join(one &who, std::uint64_t now) {
         who.waiter = {};
@@ -317,8 +321,7 @@ TEST_F(slices, AKeeperThatDoesNotLookIsRelieved) {
 TEST_F(slices, ASliceIsOverWhenItsOwnerExits) {
     hf_thread_record thread{};
     one a = make(), b = make();
-    a.share->thread = &thread;
-    thread.share_class = a.share->own_class;
+    give_to(thread, a);
     take(a, 0);
     join(b, 1);
     EXPECT_FALSE(b.chosen());
@@ -330,8 +333,7 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerExits) {
 TEST_F(slices, WhatAMadeClassHasUsedIsKeptWhenItsThreadExits) {
     hf_thread_record thread{};
     one a = make(), b = make();
-    a.share->thread = &thread;
-    thread.share_class = a.share->own_class;
+    give_to(thread, a);
     take(a, 0);
     use(a, slice, slice);
     join(b, slice);
@@ -363,8 +365,7 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerWaitsAtAnotherLock) {
     hf_thread_record thread{};
     std::uint32_t word = HF_WORD_HELD;
     one a = make(), b = make();
-    a.share->thread = &thread;
-    thread.share_class = a.share->own_class;
+    give_to(thread, a);
     all.lock = &word;
     take(a, 0);
     join(b, 1);
@@ -488,24 +489,22 @@ TEST(slices_memory, InAChildWithoutHandlersNobodyUsesSlicesBeforeTheyAreInOrder)
         ASSERT_NE(hf_slices_of(&words[i], &places[i], hf_self()), nullptr);
     hf_store_relaxed(&places[0]->guard, std::uint32_t(HF_WORD_HELD));
     for (int round = 0; round < 5; round++) {
-        pid_t child = _Fork();
-        if (child == 0) {
-            alarm(60);
-            std::atomic<int> ready = 0, early = 0;
-            auto come = [&] {
-                for (ready++; ready < 2;)
-                    std::this_thread::yield();
-                hf_slices_start_over_if_forked();
-                early += hf_load_relaxed(&places[0]->guard) != HF_WORD_FREE;
-            };
-            std::thread another(come);
-            come();
-            another.join();
-            _exit(early == 0 ? 0 : 1);
-        }
-        int status = -1;
-        EXPECT_EQ(waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0);
+        child_process child(
+            [&] {
+                std::atomic<int> ready = 0, early = 0;
+                auto come = [&] {
+                    for (ready++; ready < 2;)
+                        std::this_thread::yield();
+                    hf_slices_start_over_if_forked();
+                    early += hf_load_relaxed(&places[0]->guard) != HF_WORD_FREE;
+                };
+                std::thread another(come);
+                come();
+                another.join();
+                return early == 0;
+            },
+            _Fork);
+        EXPECT_TRUE(child.succeeds());
     }
     hf_store_relaxed(&places[0]->guard, std::uint32_t(HF_WORD_FREE));
     for (std::size_t i = 0; i < locks; i++)

@@ -95,10 +95,26 @@ private:
     T *object_;
 };
 
-// A child process that runs the body and succeeds when it returns true. A stuck one is ended by an alarm.
+// The status with which the child ends. One that waits for ever is killed: no alarm would end a child that waits with
+// all signals blocked, as Holdfast's own code does.
+inline int status_of(pid_t child) {
+    int status = -1;
+    if (child < 0) // could not be made
+        return status;
+    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        if (std::chrono::steady_clock::now() > patience_ends)
+            ::kill(child, SIGKILL);
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    return status;
+}
+
+// A child process that runs the body and succeeds when it returns true. A stuck one is ended by an alarm, or when it is
+// waited for.
 class child_process {
 public:
-    explicit child_process(const std::function<bool()> &body) : pid_(fork()) {
+    explicit child_process(const std::function<bool()> &body, pid_t (*how)() = fork) : pid_(how()) {
         if (pid_ == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             alarm(60);
@@ -124,11 +140,7 @@ public:
     }
 
 private:
-    int wait() {
-        int status = -1;
-        waitpid(std::exchange(pid_, -1), &status, 0);
-        return status;
-    }
+    int wait() { return status_of(std::exchange(pid_, -1)); }
 
     pid_t pid_;
 };

@@ -5,23 +5,21 @@
 // Shown able to fail: a pool that only our own fork handler puts in order (all four), slabs that are not forgotten
 // (TheParentsRecordsAreNotTheChilds).
 #include <atomic>
-#include <chrono>
-#include <csignal>
 #include <functional>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <set>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include "posix/threads_and_processes.hpp"
 #include "thread/thread_record.h"
 
+namespace holdfast::test {
 namespace {
 
 constexpr int rounds = 200;
-constexpr auto limit = std::chrono::seconds(60); // of a child that waits for ever
 
 // Threads that take the pool's lock all the time: they have records, and ask for new classes.
 class busy_pool {
@@ -48,27 +46,12 @@ public:
     }
 };
 
-// Who waits for the pool has all signals blocked: an alarm would not end it.
-int status_of(pid_t child) {
-    int status = 0;
-    for (auto end = std::chrono::steady_clock::now() + limit; waitpid(child, &status, WNOHANG) == 0;) {
-        if (std::chrono::steady_clock::now() > end)
-            kill(child, SIGKILL);
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-    }
-    return status;
-}
-
 // Forks from a thread that has no record yet, until a child does not succeed. Returns how many did.
 int successes(pid_t (*how)(), const std::function<bool()> &body, int tries = rounds) {
     int succeeded = 0;
     std::thread([&] {
-        for (int status = 0; status == 0 && succeeded < tries; succeeded += status == 0) {
-            pid_t child = how();
-            if (child == 0)
-                _exit(body() ? 0 : 1);
-            status = status_of(child);
-        }
+        while (succeeded < tries && child_process(body, how).succeeds())
+            succeeded++;
     }).join();
     return succeeded;
 }
@@ -170,3 +153,4 @@ TEST_F(thread_record_in_child, IsTakenByAThreadOfAnEarlierForkHandler) {
 }
 
 } // namespace
+} // namespace holdfast::test
