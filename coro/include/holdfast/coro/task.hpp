@@ -49,13 +49,10 @@ private:
     std::atomic<std::size_t> *left_ = nullptr;
 };
 
+// How a task ends: with a value, or an exception.
 template <class T>
-class task_promise final : public task_promise_base {
+class task_result {
 public:
-    task<T> get_return_object() noexcept;
-    [[nodiscard]] suspend_and_check initial_suspend() noexcept {
-        return suspend_and_check(std::coroutine_handle<task_promise>::from_promise(*this));
-    }
     void unhandled_exception() noexcept { result_.template emplace<2>(std::current_exception()); }
     template <class Value>
         requires std::convertible_to<Value, T>
@@ -73,12 +70,8 @@ private:
 };
 
 template <>
-class task_promise<void> final : public task_promise_base {
+class task_result<void> {
 public:
-    task<void> get_return_object() noexcept;
-    [[nodiscard]] suspend_and_check initial_suspend() noexcept {
-        return suspend_and_check(std::coroutine_handle<task_promise>::from_promise(*this));
-    }
     void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
     void return_void() const noexcept {}
     void take() const {
@@ -88,6 +81,18 @@ public:
 
 private:
     std::exception_ptr thrown_;
+};
+
+template <class T>
+class task_promise final : public task_promise_base, public task_result<T> {
+public:
+    task<T> get_return_object() noexcept { return task<T>(frame()); }
+    [[nodiscard]] suspend_and_check initial_suspend() noexcept { return suspend_and_check(frame()); }
+
+private:
+    std::coroutine_handle<task_promise> frame() noexcept {
+        return std::coroutine_handle<task_promise>::from_promise(*this);
+    }
 };
 
 } // namespace detail
@@ -143,17 +148,5 @@ private:
 
     std::coroutine_handle<promise_type> frame_;
 };
-
-namespace detail {
-
-template <class T>
-task<T> task_promise<T>::get_return_object() noexcept {
-    return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
-}
-inline task<void> task_promise<void>::get_return_object() noexcept {
-    return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
-}
-
-} // namespace detail
 
 } // namespace holdfast::coro
