@@ -93,8 +93,8 @@ environment session::native_environment() const {
 }
 
 environment session::preload_environment(const interposition &wanted) const {
-    std::string library = preload_library().string();
     if (wanted.leaves_program_as_it_is()) {
+        std::string library = preload_library().string();
         const char *preloaded = std::getenv("LD_PRELOAD");
         bool inside_another = preloaded && std::strstr(preloaded, library.c_str());
         return inside_another ? environment{{"LD_PRELOAD", preloaded_by_others(library)}} : environment{};
