@@ -9,11 +9,11 @@
 #include <sched.h>
 #include <thread>
 
+#include "base/signals_blocked.hpp"
 #include "holdfast/coro/timer_queue.hpp"
 #include "node_map.hpp"
 #include "ready_work.hpp"
 #include "root_list.hpp"
-#include "signals_blocked.hpp"
 #include "worker.hpp"
 #include "worker_sleep.hpp"
 

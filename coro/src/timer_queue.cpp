@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "signals_blocked.hpp"
+#include "base/signals_blocked.hpp"
 
 namespace holdfast::coro {
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <sys/wait.h>
 
+#include "base/signals_blocked.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/launch.hpp"
 #include "cli/waker.hpp"
@@ -19,6 +20,7 @@ namespace {
 volatile pid_t forward_to = 0;
 volatile pid_t woken_by = 0; // its SIGCONT is for us
 
+// On our only thread that handles any: the others never do (monitor/reception.cpp).
 void forward(int signal, siginfo_t *info, void *) {
     // What the terminal sends goes to the whole foreground group: the program has it already.
     bool from_waker = info->si_code == SI_USER && woken_by > 0 && info->si_pid == woken_by;
@@ -59,25 +61,6 @@ void forward_signals() {
     }
 }
 
-// While it lives no signal is handled but those that can't be blocked: SIGSTOP stops, SIGCONT continues, its handler
-// runs later. The other threads of this process never handle any (src/monitor/reception.cpp).
-class closed_to_signals {
-public:
-    closed_to_signals() {
-        sigset_t everything;
-        sigfillset(&everything);
-        sigprocmask(SIG_SETMASK, &everything, &before_);
-    }
-    ~closed_to_signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-    closed_to_signals(const closed_to_signals &) = delete;
-    closed_to_signals &operator=(const closed_to_signals &) = delete;
-
-    const sigset_t &before() const { return before_; }
-
-private:
-    sigset_t before_;
-};
-
 // Stops us as the program was stopped, until we are continued: by a shell, or by a waker when the program is continued
 // or ends without us. The kernel lets SIGTSTP, SIGTTIN and SIGTTOU stop nobody in an orphaned process group: where the
 // program has stopped by default, there is a process in the session that can see to us.
@@ -88,7 +71,7 @@ private:
 void stop_with(pid_t program) {
     std::optional<waker> beside;
     {
-        closed_to_signals until_known; // whose SIGCONT is whose
+        signals_blocked until_known; // whose SIGCONT is whose
         beside.emplace(program);
         woken_by = beside->pid();
         if (is_stopped(program))
@@ -134,7 +117,7 @@ ending run_child(const std::vector<std::string> &arguments, const environment &v
                  const std::optional<invoker> &user) {
     {
         // Until the program runs and we pass them on: a signal would end us and leave the program behind.
-        closed_to_signals until_it_runs;
+        signals_blocked until_it_runs;
         // Where children are ignored the kernel keeps no exit status for us.
         bool ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
         forward_to = start({.arguments = arguments,

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals_blocked.hpp"
+
 namespace holdfast::cli {
 namespace {
 
@@ -57,14 +59,11 @@ bool is_stopped(pid_t child) {
 waker::waker(pid_t child) {
     path_of_stat stat_path = stat_path_of(child);
     // What is sent to the whole group is not for it, and must not reach the handlers that it has of us.
-    sigset_t everything, before;
-    sigfillset(&everything);
-    sigprocmask(SIG_SETMASK, &everything, &before);
+    signals_blocked quiet;
     pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0)
         watch(stat_path.data(), parent);
-    sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 waker::~waker() {

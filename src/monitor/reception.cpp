@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <fcntl.h>
 #include <list>
 #include <poll.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/descriptor_passing.h"
+#include "base/signals_blocked.hpp"
 
 namespace holdfast {
 namespace {
@@ -157,12 +157,8 @@ reception::reception(int listener, clerk at_work, const reception_limits &limits
     door_->limits = limits;
     if (!door_->stop)
         throw std::system_error(errno, std::generic_category(), "no descriptor for a server");
-    // The process's signals are for its other threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    signals_blocked quiet; // the process's signals are for its other threads
     door_->thread = std::thread([this] { door_->serve(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 reception::~reception() {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
 
-#include <pthread.h>
-#include <signal.h>
+#include <csignal>
 
-namespace holdfast::coro {
+namespace holdfast {
 
-// While it lives the calling thread takes no signals, and threads that it makes never do: signals are for the program's
-// own threads.
+// While it lives the calling thread handles no signals but those that can't be blocked (SIGSTOP stops, SIGCONT
+// continues, its handler runs later), and threads and processes that it makes begin so. A library's threads do: signals
+// are for the program's own.
 class [[nodiscard]] signals_blocked {
 public:
     signals_blocked() noexcept {
@@ -19,8 +19,11 @@ public:
     signals_blocked(const signals_blocked &) = delete;
     signals_blocked &operator=(const signals_blocked &) = delete;
 
+    // Those that were blocked already.
+    [[nodiscard]] const sigset_t &before() const noexcept { return before_; }
+
 private:
     sigset_t before_{};
 };
 
-} // namespace holdfast::coro
+} // namespace holdfast
