@@ -25,7 +25,21 @@ void print_count(const char *name, std::uint64_t count) {
     fmt::print(stderr, "  {:<30}{:>16}\n", name, count);
 }
 
-void print_stats(const session &session, const std::string &lock) {
+std::string what_matched(const lock_rule &rule, std::uint64_t matched) {
+    if (matched == 0)
+        return fmt::format("nothing: no {} at that place was initialised or used", rule.kind);
+    const char *plural = rule.kind == "mutex" ? "es" : "s";
+    return fmt::format("{} {}{}", matched, rule.kind, matched == 1 ? "" : plural);
+}
+
+void print_rules(const session &session, const std::vector<lock_rule> &rules) {
+    auto matched = session.rule_matches();
+    for (const lock_rule &each : rules)
+        fmt::print(stderr, "  {:<36}  matched {}\n", fmt::format("rule {}:{}", each.name, each.lock),
+                   what_matched(each, matched[each.name]));
+}
+
+void print_counters(const session &session, const std::string &lock) {
     fmt::print(stderr, "holdfast: lock {}; monitor: {}\n", lock,
                session.uses_service()  ? "the service"
                : session.has_monitor() ? "on"
@@ -36,8 +50,9 @@ void print_stats(const session &session, const std::string &lock) {
     print_count("spun", counters.spun);
     print_count("blocked", counters.blocked);
     print_count("mode switches", counters.mode_switches);
-    if (!session.has_monitor())
-        return;
+}
+
+void print_monitor_totals(const session &session) {
     if (session.uses_service())
         fmt::print(stderr, "  of all programs on this machine meanwhile:\n");
     hf_monitor_status totals = session.monitor_totals();
@@ -49,18 +64,26 @@ void print_stats(const session &session, const std::string &lock) {
         print_count("switches hidden by the kernel", totals.unseen_switches_total);
 }
 
+void print_stats(const session &session, const std::string &lock, const std::vector<lock_rule> &rules) {
+    print_counters(session, lock);
+    if (session.has_monitor())
+        print_monitor_totals(session);
+    print_rules(session, rules);
+}
+
 ending run(const run_options &options) {
     if (options.program.empty())
         throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
     check_lock_name(options.wanted.lock);
-    check_conf(options.wanted.conf);
+    std::vector<lock_rule> rules = rules_in(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
     session session;
+    session.watch_rules(rules);
     ending end = run_child(options.program, session.preload_environment(options.wanted), user);
     if (options.wanted.stats && options.wanted.leaves_program_as_it_is())
         fmt::print(stderr, "holdfast: lock glibc: the program ran as it is, nothing was counted\n");
     else if (options.wanted.stats)
-        print_stats(session, options.wanted.lock);
+        print_stats(session, options.wanted.lock, rules);
     return end;
 }
 

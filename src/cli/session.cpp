@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,6 +79,13 @@ session::session() : service_(service_for_programs()) {
         std::make_unique<monitor_server>(monitor_.get(), listening_socket(), household_of(user ? user->uid : getuid()));
 }
 
+void session::watch_rules(const std::vector<lock_rule> &rules) {
+    std::vector<std::string> names;
+    for (const lock_rule &each : rules)
+        names.push_back(each.name);
+    server_->watch_rules(names);
+}
+
 hf_monitor_status session::monitor_totals() const {
     if (!uses_service())
         return server_->status();
@@ -127,11 +135,19 @@ void check_lock_name(const std::string &name) {
     throw usage_error(fmt::format("there is no lock '{}': use one of {}", name, fmt::join(lock_names(), ", ")));
 }
 
-void check_conf(const std::string &conf) {
+std::vector<lock_rule> rules_in(const std::string &conf) {
     hf_policy_text policy{};
     std::array<char, 512> complaint{};
     if (!hf_policy_text_read(conf.c_str(), &policy, complaint.data(), complaint.size()))
         throw usage_error(complaint.data());
+    std::vector<lock_rule> rules;
+    for (const hf_policy_rule &each : std::span(policy.rule, policy.rules)) {
+        std::array<char, HF_RULE_NAME_BYTES> name{};
+        hf_policy_rule_name(&each, name.data());
+        rules.push_back(
+            {.kind = each.kind == HF_OBJECT_MUTEX ? "mutex" : "rwlock", .name = name.data(), .lock = each.value.lock});
+    }
+    return rules;
 }
 
 } // namespace holdfast::cli

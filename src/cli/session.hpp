@@ -3,6 +3,7 @@
 // one), a server for the programs to meet it, and the environment that makes an unmodified program use a lock.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,13 @@ struct interposition {
     bool leaves_program_as_it_is() const { return lock == "glibc" && conf.empty(); }
 };
 
+// What a conf says of single locks.
+struct lock_rule {
+    std::string kind; // of object
+    std::string name; // "mutex@db_lock"
+    std::string lock;
+};
+
 class session {
 public:
     // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
@@ -39,6 +47,9 @@ public:
     const std::string &why_no_monitor() const { return why_no_monitor_; }
     // What the programs' locks have counted, if they were told to.
     thread_sums counters() const { return server_->counters(); }
+    // How many locks these rules matched in the programs, by their names; to be watched before there are programs.
+    void watch_rules(const std::vector<lock_rule> &rules);
+    std::map<std::string, std::uint64_t> rule_matches() const { return server_->rule_matches(); }
     // The monitor's totals since the session began. A service's are of all programs on the machine.
     hf_monitor_status monitor_totals() const;
 
@@ -59,7 +70,7 @@ private:
 std::vector<std::string> lock_names();
 // Throws usage_error with a sentence that lists the known ones.
 void check_lock_name(const std::string &name);
-// Throws usage_error with a sentence that says what is wrong with it.
-void check_conf(const std::string &conf);
+// The rules of a --conf. Throws usage_error with a sentence that says what is wrong with it.
+std::vector<lock_rule> rules_in(const std::string &conf);
 
 } // namespace holdfast::cli

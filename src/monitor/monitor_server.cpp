@@ -245,6 +245,16 @@ thread_sums monitor_server::counters() const {
     return serving_->statistics.sum();
 }
 
+void monitor_server::watch_rules(const std::vector<std::string> &names) {
+    std::lock_guard guard(serving_->books);
+    serving_->statistics.watch_rules(names);
+}
+
+std::map<std::string, std::uint64_t> monitor_server::rule_matches() const {
+    std::lock_guard guard(serving_->books);
+    return serving_->statistics.sum_of_rules();
+}
+
 hf_monitor_status monitor_server::status() const {
     std::lock_guard guard(serving_->books);
     return serving_->status();

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "hint/registration.h"
 #include "monitor/listening_socket.hpp"
@@ -40,6 +42,9 @@ public:
 
     // Read at any time, also after the processes have ended in whatever way.
     thread_sums counters() const;
+    // What rules for single locks matched in all processes together, of those that were watched before there were any.
+    void watch_rules(const std::vector<std::string> &names);
+    std::map<std::string, std::uint64_t> rule_matches() const;
     hf_monitor_status status() const;
 
 private:

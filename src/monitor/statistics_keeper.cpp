@@ -51,6 +51,14 @@ void add(thread_sums &sum, const thread_sums &more) {
     sum.mode_switches += more.mode_switches;
 }
 
+void add_rules_in(const descriptor &memory, statistics_keeper::rule_sums &watched) {
+    auto reader = watched.empty() ? std::nullopt : statistics_reader::of(memory.get());
+    for (const rule_matches &each : reader ? reader->read_rules() : std::vector<rule_matches>()) {
+        if (auto known = watched.find(each.name); known != watched.end())
+            known->second += each.matched;
+    }
+}
+
 thread_sums sums_in(const descriptor &memory) {
     auto reader = statistics_reader::of(memory.get());
     return reader ? reader->read_threads() : thread_sums{};
@@ -108,8 +116,10 @@ std::size_t statistics_keeper::kept_for(uid_t user) const {
 void statistics_keeper::fold(const std::function<bool(const kept_memory &)> &is_final) {
     std::erase_if(kept_, [&](const kept_memory &each) {
         bool final = is_final(each);
-        if (final)
+        if (final) {
             add(of_ended_, sums_in(each.memory));
+            add_rules_in(each.memory, rules_of_ended_);
+        }
         return final;
     });
 }
@@ -118,6 +128,18 @@ thread_sums statistics_keeper::sum() const {
     thread_sums sum = of_ended_;
     for (const auto &each : kept_)
         add(sum, sums_in(each.memory));
+    return sum;
+}
+
+void statistics_keeper::watch_rules(const std::vector<std::string> &names) {
+    for (const std::string &each : names)
+        rules_of_ended_.emplace(each, 0);
+}
+
+statistics_keeper::rule_sums statistics_keeper::sum_of_rules() const {
+    rule_sums sum = rules_of_ended_;
+    for (const auto &each : kept_)
+        add_rules_in(each.memory, sum);
     return sum;
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "hint/registration.h"
@@ -32,6 +34,12 @@ public:
     // Over all processes, those that have ended included.
     thread_sums sum() const;
 
+    // What rules for single locks matched, by their names, of those that are named here before there are processes: a
+    // process may have any number of its own.
+    using rule_sums = std::map<std::string, std::uint64_t>;
+    void watch_rules(const std::vector<std::string> &names);
+    rule_sums sum_of_rules() const;
+
 private:
     struct kept_memory {
         descriptor memory;
@@ -43,6 +51,7 @@ private:
 
     std::vector<kept_memory> kept_; // the oldest first
     thread_sums of_ended_;
+    rule_sums rules_of_ended_; // has all that are watched
 };
 
 } // namespace holdfast

@@ -168,12 +168,24 @@ thread_sums statistics_reader::read_threads() const {
     return sum;
 }
 
+std::vector<rule_matches> statistics_reader::read_rules() const {
+    std::vector<rule_matches> found;
+    for (const hf_rule_statistics &each : reinterpret_cast<const hf_statistics_header *>(memory_)->rules) {
+        std::array<char, HF_STATISTICS_RULE_BYTES> name{};
+        std::memcpy(name.data(), each.name, name.size() - 1);
+        if (name.front())
+            found.push_back({.name = name.data(), .matched = hf_load_relaxed(&each.matched)});
+    }
+    return found;
+}
+
 process_snapshot statistics_reader::read() const {
     process_snapshot process;
     auto *header = reinterpret_cast<const hf_statistics_header *>(memory_);
     process.process = static_cast<pid_t>(hf_load_relaxed(&header->process));
     process.not_noted = hf_load_relaxed(&header->not_noted);
     process.threads = read_threads();
+    process.rules = read_rules();
     std::unordered_map<std::uint64_t, std::uint64_t> pending;
     walk_threads(memory_, [&pending](const hf_thread_counters &thread) {
         if (std::uint64_t count = hf_load_relaxed(&thread.pending))

@@ -61,9 +61,16 @@ struct thread_sums {
     std::uint64_t mode_switches = 0;
 };
 
+// A rule for single locks that the process was started with, and how many it matched.
+struct rule_matches {
+    std::string name; // "mutex@db_lock"; the process may have written anything
+    std::uint64_t matched = 0;
+};
+
 struct process_snapshot {
     pid_t process = 0;
     thread_sums threads;
+    std::vector<rule_matches> rules;
     std::uint64_t not_noted = 0;      // observations of locks for which there was no room
     std::vector<lock_snapshot> locks; // all that something was noted of; in no order
     std::vector<thread_hold> holds;   // of the threads that live; in no order
@@ -82,6 +89,7 @@ public:
     process_snapshot read() const;
     // Cheaper: without the locks.
     thread_sums read_threads() const;
+    std::vector<rule_matches> read_rules() const;
 
 private:
     explicit statistics_reader(const char *memory) : memory_(memory) {}

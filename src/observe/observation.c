@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 
 #include "observe/creation_sites.h"
+#include "observe/rule_matches.h"
 #include "observe/thread_holds.h"
 
 struct hf_noting hf_noting __attribute__((aligned(4096), visibility("hidden")));
 _Static_assert(sizeof(hf_noting) == 4096, "nothing else is wiped");
+_Static_assert(sizeof(struct hf_statistics_header) <= HF_STATISTICS_HEADER_BYTES, "it has room");
 // All parts begin where a page does, so that what nothing was noted in takes no memory.
 _Static_assert(HF_STATISTICS_LOCKS_OFFSET % 4096 == 0 && HF_STATISTICS_HOLDS_OFFSET % 4096 == 0 &&
                    HF_STATISTICS_THREADS_OFFSET % 4096 == 0,
@@ -39,6 +41,7 @@ bool hf_statistics_begin(int fd) {
     if (!watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, forget_in_child) == 0;
     hf_store_relaxed(&hf_noting.memory, memory);
+    hf_rule_matches_begin();
     return true;
 }
 

@@ -3,7 +3,7 @@
 // by its owner and by root (monitor/statistics_reader.hpp) while it runs and for as long as they keep it mapped.
 //
 //     offset
-//     0                              header          who, and what could not be noted
+//     0                              header          who, what could not be noted, what rules matched
 //     HF_STATISTICS_NAMES_OFFSET     lock addresses  an open-addressed table; 0 is a free place
 //     HF_STATISTICS_LOCKS_OFFSET     lock entries    entry i is of the lock whose address is in place i
 //     HF_STATISTICS_HOLDS_OFFSET     thread holds    a row for each thread that is noted to have held locks
@@ -33,7 +33,7 @@
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 3
+#define HF_STATISTICS_VERSION 4
 
 enum {
     HF_STATISTICS_LOCKS = 1024, // a power of two
@@ -41,6 +41,8 @@ enum {
     HF_STATISTICS_HEADER_BYTES = 4096,
     HF_STATISTICS_HOLDERS = 1024, // threads alive at once whose holds are noted
     HF_STATISTICS_HOLDS = 7,      // locks of each
+    HF_STATISTICS_RULES = 15,
+    HF_STATISTICS_RULE_BYTES = 136,
 };
 
 // Of the contended acquisitions of a thread one in so many is timed. A prime, too. Each thread begins at
@@ -114,10 +116,17 @@ struct hf_thread_holds {
     struct hf_lock_hold holds[HF_STATISTICS_HOLDS];
 } HF_CACHE_ALIGNED;
 
+// A rule for single locks, and how many it matched (observe/rule_matches.h).
+struct hf_rule_statistics {
+    uint64_t matched;
+    char name[HF_STATISTICS_RULE_BYTES]; // "mutex@db_lock", a 0 at its end; empty: there is no such rule
+};
+
 struct hf_statistics_header {
     uint32_t version;
     uint32_t process;   // as the server sees it
     uint64_t not_noted; // observations for which there was no place (N3)
+    struct hf_rule_statistics rules[HF_STATISTICS_RULES];
 };
 
 #define HF_STATISTICS_NAMES_OFFSET ((size_t)HF_STATISTICS_HEADER_BYTES)

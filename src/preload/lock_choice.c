@@ -212,6 +212,7 @@ __attribute__((constructor)) static void choose(void) {
         pthread_atfork(NULL, NULL, do_without_gates_in_child);
     if (hf_rwlocks_may_be_sliced())
         hf_rwscl_table_watch_forks();
+    hf_lock_rules_note(&policy);
     hf_lock_rules_find(&policy);
     hf_lock_rules_mark_variables();
 }

@@ -6,10 +6,14 @@
 #include <sys/mman.h>
 
 #include "base/atomic.h"
+#include "observe/rule_matches.h"
+#include "observe/statistics_memory.h"
 #include "preload/mutex_layout.h"
 #include "preload/symbol_search.h"
 
 enum { HF_PLACES_MAX = 64 };
+_Static_assert((int)HF_RULES_MAX == HF_STATISTICS_RULES && (int)HF_RULE_NAME_BYTES == HF_STATISTICS_RULE_BYTES,
+               "what rules match is noted of each, by its name");
 
 // Where a rule applies: to a lock at `begin`, or to what the code from there to `end` initialises.
 struct place {
@@ -19,6 +23,7 @@ struct place {
     int number;
     bool is_code;
     bool is_only_one; // variable of its name
+    bool is_counted;  // that it is matched; the only one that changes once places are found
 };
 
 struct places {
@@ -116,38 +121,62 @@ void hf_lock_rules_find(const struct hf_policy_text *policy) {
         munmap(places, sizeof(*places));
 }
 
-unsigned hf_lock_rules_number(enum hf_object kind, const void *lock, const void *caller) {
+void hf_lock_rules_note(const struct hf_policy_text *policy) {
+    char name[HF_RULE_NAME_BYTES];
+    for (unsigned i = 0; i < policy->rules; i++) {
+        hf_policy_rule_name(&policy->rule[i], name);
+        hf_note_rule(i, name);
+    }
+}
+
+static struct place *place_of(enum hf_object kind, const void *lock, const void *caller) {
     uintptr_t from = (uintptr_t)caller, at = (uintptr_t)lock;
-    const struct places *places = hf_load_acquire(&found_places);
+    struct places *places = hf_load_acquire(&found_places);
     for (unsigned i = 0; places && i < places->count; i++) {
-        const struct place *place = &places->place[i];
+        struct place *place = &places->place[i];
         // A call as a function's last instruction returns to its end.
         bool applies = place->is_code ? from > place->begin && from <= place->end : at == place->begin;
         if (place->kind == kind && applies)
-            return (unsigned)place->number;
+            return place;
     }
-    return 0;
+    return NULL;
 }
 
-static void mark(struct hf_mutex *mutex, unsigned number) {
+// A variable is one lock, however often its rule is decided. Code makes another one each time.
+static void count_match(struct place *place) {
+    if (place->is_code || !hf_exchange_relaxed(&place->is_counted, true))
+        hf_note_rule_match((unsigned)place->number - 1);
+}
+
+unsigned hf_lock_rules_number(enum hf_object kind, const void *lock, const void *caller) {
+    struct place *place = place_of(kind, lock, caller);
+    if (!place)
+        return 0;
+    count_match(place);
+    return (unsigned)place->number;
+}
+
+static void mark(struct hf_mutex *mutex, struct place *place) {
     // The other attributes decide first: what is glibc's stays glibc's.
-    if (hf_mutex_is_ours(mutex))
-        hf_store_relaxed(&mutex->kind, (mutex->kind & ~HF_KIND_RULE_BITS) | (int)number << HF_KIND_RULE_SHIFT);
+    if (!hf_mutex_is_ours(mutex))
+        return;
+    hf_store_relaxed(&mutex->kind, (mutex->kind & ~HF_KIND_RULE_BITS) | place->number << HF_KIND_RULE_SHIFT);
+    count_match(place);
 }
 
 void hf_lock_rules_mark_variables(void) {
-    const struct places *places = hf_load_acquire(&found_places);
+    struct places *places = hf_load_acquire(&found_places);
     for (unsigned i = 0; places && i < places->count; i++) {
-        const struct place *place = &places->place[i];
+        struct place *place = &places->place[i];
         // Of several variables some may be anything else, that would be written to here. Which are mutexes their
         // initialisation shows, if a call does that (hf_lock_rules_mark).
         if (place->kind == HF_OBJECT_MUTEX && place->is_only_one)
-            mark((struct hf_mutex *)place->begin, (unsigned)place->number);
+            mark((struct hf_mutex *)place->begin, place);
     }
 }
 
 void hf_lock_rules_mark(struct hf_mutex *mutex, const void *caller) {
-    unsigned number = hf_lock_rules_number(HF_OBJECT_MUTEX, mutex, caller);
-    if (number != 0)
-        mark(mutex, number);
+    struct place *place = place_of(HF_OBJECT_MUTEX, mutex, caller);
+    if (place)
+        mark(mutex, place);
 }

@@ -21,8 +21,12 @@ struct hf_mutex;
 // Finds the places of all rules, unless that is done. Threads that come here together find the same.
 void hf_lock_rules_find(const struct hf_policy_text *policy) __attribute__((cold));
 
+// Names the rules in the process's statistics, where it is counted what they match (observe/rule_matches.h).
+void hf_lock_rules_note(const struct hf_policy_text *policy) __attribute__((cold));
+
 // The number of the rule for a lock of that kind which lies there, or has just been initialised by a call that returns
-// to `caller` (NULL: by none). Rule i is number i + 1; 0: there is none, or places have not been found yet.
+// to `caller` (NULL: by none), which counts as matched by it. Rule i is number i + 1; 0: there is none, or places have
+// not been found yet.
 unsigned hf_lock_rules_number(enum hf_object kind, const void *lock, const void *caller);
 
 // Gives the variables among the places their numbers, as far as they can only be mutexes.

@@ -160,3 +160,7 @@ bool hf_policy_text_read(const char *text, struct hf_policy_text *policy, char *
     *policy = reading.policy;
     return true;
 }
+
+void hf_policy_rule_name(const struct hf_policy_rule *rule, char name[HF_RULE_NAME_BYTES]) {
+    snprintf(name, HF_RULE_NAME_BYTES, "%s@%s", object_names[rule->kind], rule->place);
+}

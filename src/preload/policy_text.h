@@ -57,6 +57,10 @@ struct hf_policy_text {
 // what is known.
 bool hf_policy_text_read(const char *text, struct hf_policy_text *policy, char *complaint, size_t complaint_bytes);
 
+// What a rule applies to, as it is written: "mutex@db_lock".
+enum { HF_RULE_NAME_BYTES = HF_PLACE_BYTES + 8 };
+void hf_policy_rule_name(const struct hf_policy_rule *rule, char name[HF_RULE_NAME_BYTES]);
+
 #ifdef __cplusplus
 }
 #endif

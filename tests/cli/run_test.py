@@ -255,6 +255,52 @@ def test_stats_include_forked_children(holdfast):
     assert both["acquisitions"] > alone["acquisitions"] + 200
 
 
+# --- rules for single locks: shown able to fail without count_match in mark (all), or without is_counted (a variable)
+
+def matches(holdfast, rules, *actions):
+    result = holdfast("run", "--stats", "--conf", ",".join(rules), "--", os.environ["LOCKS_FOR_RULES"], *actions)
+    assert result.returncode == 0, result
+    return re.findall(r"^  rule (\S+) +matched (.*)$", result.stderr, re.MULTILINE)
+
+
+def test_stats_tell_what_rules_matched(holdfast):
+    assert matches(holdfast, ["mutex@a_variable:u-scl(slice=1ms)", "mutex@a_struct+16:mcs", "mutex@make_mutex:glibc",
+                              "rwlock@a_rwlock:rw-scl", "mutex@a_varaible:u-scl", "rwlock@a_variable:glibc"],
+                   "make-3", "read") == [
+        ("mutex@a_variable:uscl", "1 mutex"), ("mutex@a_struct+16:mcs", "1 mutex"),
+        ("mutex@make_mutex:glibc", "3 mutexes"), ("rwlock@a_rwlock:rwscl", "1 rwlock"),
+        ("mutex@a_varaible:uscl", "nothing: no mutex at that place was initialised or used"),
+        ("rwlock@a_variable:glibc", "nothing: no rwlock at that place was initialised or used")]
+
+
+def test_a_variable_is_one_lock_however_often_it_is_made(holdfast):
+    assert matches(holdfast, ["mutex@made_again:mcs"], "make-again") == [("mutex@made_again:mcs", "1 mutex")]
+
+
+def test_a_rule_matches_no_lock_that_stays_glibcs(holdfast):
+    [(_, told)] = matches(holdfast, ["mutex@make_mutex:mcs"], "make-shared")
+    assert told.startswith("nothing")
+    [(_, told)] = matches(holdfast, ["rwlock@a_rwlock:rw-scl"], "make-3")
+    assert told.startswith("nothing"), "nobody has used it"
+
+
+def test_matches_of_all_processes_are_added_up(holdfast):
+    rules = ["mutex@a_variable:mcs", "mutex@make_mutex:u-scl"]
+
+    def told(*actions):
+        return [matched for _, matched in matches(holdfast, rules, *actions)]
+
+    assert told("make-3", "fork", "make-3") == ["1 mutex", "6 mutexes"], "a child inherits what its parent has"
+    assert told("make-3", "exec", "make-3") == ["2 mutexes", "6 mutexes"], "another program has its own"
+    assert told("make-3", "fork", "exec", "make-3") == ["2 mutexes", "6 mutexes"]
+
+
+def test_rules_may_come_by_the_environment(holdfast):
+    result = holdfast("run", "--stats", "--", "true", env={**os.environ, "HOLDFAST_CONF": "mutex@nowhere:mcs"})
+    assert "rule mutex@nowhere:mcs" in result.stderr and "matched nothing" in result.stderr
+    assert "rule" not in holdfast("run", "--stats", "--conf", "mutex:mcs", "--", "true").stderr
+
+
 # --- rights
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to give rights up")

@@ -144,6 +144,18 @@ def found_in(look, pid):
 
 # --- for scripts
 
+def test_tells_what_rules_matched(holdfast, start):
+    start(COMMAND, "run", "--stats", "--conf", "mutex@make_mutex:mcs,mutex@nowhere:mcs", "--",
+          os.environ["LOCKS_FOR_RULES"], "make-3", "wait")
+
+    def has_made(look):
+        made = [process["rules"] for process in look["processes"] if process["rules"]]
+        return next((rules for rules in made if rules[0]["matched"] == 3), None)
+
+    assert look_until(holdfast, has_made, "--filter", "locks_for_rules") == [
+        {"name": "mutex@make_mutex", "matched": 3}, {"name": "mutex@nowhere", "matched": 0}]
+
+
 @root_only
 def test_sees_any_program_wait(holdfast, start):
     pid = start(*contended_program()).pid

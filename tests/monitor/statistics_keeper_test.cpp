@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
+#include <map>
 #include <memory>
+#include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -24,6 +26,7 @@
 #include "monitor/monitor_server.hpp"
 #include "monitor/statistics_keeper.hpp"
 #include "monitor/statistics_reader.hpp"
+#include "observe/rule_matches.h"
 #include "thread/thread_record.h"
 
 extern "C" bool hf_registers_at_start;
@@ -156,6 +159,28 @@ TEST_F(statistics, IsReadWhileItsProcessRunsAndLater) {
     EXPECT_EQ(seen.locks[0].uncontended, static_cast<std::uint64_t>(uses));
     EXPECT_TRUE(is_refused(pid)) << "it has ended";
     EXPECT_EQ(serving.counters().acquisitions, static_cast<std::uint64_t>(uses));
+}
+
+// Shown able to fail: fold without add_rules_in; add_rules_in that adds what nobody watches.
+TEST_F(statistics, SumsUpWhatWatchedRulesMatchedInAllProcesses) {
+    auto matches = [&](unsigned times) {
+        registers_and_locks();
+        hf_note_rule(0, "mutex@watched");
+        hf_note_rule(1, "mutex@another");
+        for (unsigned i = 0; i < times; i++) {
+            hf_note_rule_match(0);
+            hf_note_rule_match(1);
+        }
+        return true;
+    };
+    using sums = std::map<std::string, std::uint64_t>;
+    serving.watch_rules({"mutex@watched", "mutex@nowhere"});
+    child lives([&] { return matches(1); });
+    auto ends = std::make_unique<child>([&] { return matches(10); });
+    EXPECT_EQ(serving.rule_matches(), (sums{{"mutex@watched", 11}, {"mutex@nowhere", 0}}));
+    ends.reset();
+    child later([&] { return matches(100); }); // the server lets go of those that have ended
+    EXPECT_EQ(serving.rule_matches(), (sums{{"mutex@watched", 111}, {"mutex@nowhere", 0}}));
 }
 
 TEST_F(statistics, NeedsNoDescriptorInTheProcess) {

@@ -14,12 +14,14 @@
 // (ALockOfAnObject…); with a reader's wait noted at the state, a writer's not at all (ALockThatSharesTime…).
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
@@ -35,6 +37,7 @@
 #include "monitor/statistics_reader.hpp"
 #include "observe/creation_sites.h"
 #include "observe/observation.h"
+#include "observe/rule_matches.h"
 #include "observe/thread_holds.h"
 
 namespace holdfast {
@@ -603,6 +606,46 @@ TEST_F(observation, AForkedChildNotesNothingOfItsParents) {
     EXPECT_EQ(own_statistics().read_threads().acquisitions, before.acquisitions);
     EXPECT_TRUE(in_child(_Fork(), body));
     EXPECT_EQ(noted_of(&lock).address, 0u);
+}
+
+std::uint64_t matches_of(int fd, const std::string &rule) {
+    auto rules = statistics_reader::of(fd)->read_rules();
+    auto found = std::ranges::find(rules, rule, &rule_matches::name);
+    return found == rules.end() ? UINT64_MAX : found->matched;
+}
+
+// In a child, which has no memory for statistics yet. Shown able to fail: without hf_rule_matches_begin; with what was
+// kept left there (a child of the child begins with it again).
+TEST_F(observation, WhatRulesMatchIsToldAlsoOfBeforeThereWasMemory) {
+    EXPECT_TRUE(in_child(fork(), [] {
+        hf_note_rule(0, "mutex@early");
+        hf_note_rule_match(0);
+        hf_note_rule_match(0);
+        int fd = new_memory(), of_child = new_memory();
+        if (hf_statistics_are_on() || !hf_statistics_begin(fd) || matches_of(fd, "mutex@early") != 2)
+            return false;
+        hf_note_rule(14, "rwlock@late");
+        hf_note_rule_match(14);
+        hf_note_rule_match(0);
+        bool child_has_its_own = in_child(fork(), [&] {
+            hf_note_rule_match(14);
+            return hf_statistics_begin(of_child) && matches_of(of_child, "mutex@early") == 0 &&
+                   matches_of(of_child, "rwlock@late") == 1;
+        });
+        return child_has_its_own && matches_of(fd, "mutex@early") == 3 && matches_of(fd, "rwlock@late") == 1 &&
+               statistics_reader::of(fd)->read_rules().size() == 2;
+    }));
+}
+
+TEST_F(observation, ARulesNameThatDoesNotEndIsCut) {
+    int fd = new_memory();
+    std::string endless(2 * HF_STATISTICS_RULE_BYTES, 'x');
+    EXPECT_EQ(pwrite(fd, endless.data(), endless.size(), offsetof(hf_statistics_header, rules)),
+              static_cast<ssize_t>(endless.size()));
+    auto rules = statistics_reader::of(fd)->read_rules();
+    close(fd);
+    ASSERT_FALSE(rules.empty());
+    EXPECT_EQ(rules[0].name, endless.substr(0, HF_STATISTICS_RULE_BYTES - 1));
 }
 
 TEST(statistics_memory, BucketsAreInOrderAndAQuarterWide) {

@@ -134,7 +134,8 @@ process_change process_between(const process_sample *before, const process_sampl
                             .user = now.user,
                             .under_holdfast = now.under_holdfast,
                             .from = now.locks ? source::locks : source::futexes,
-                            .each_lock = locks_between(before, now, seconds)};
+                            .each_lock = locks_between(before, now, seconds),
+                            .rules = now.rules};
     auto of_source = [&](const process_sample &process) {
         return (found.from == source::locks ? process.locks : process.futexes).value_or(counts());
     };

@@ -55,6 +55,7 @@ struct process_change {
     rates now{};
     counts so_far{};
     std::vector<lock_change> each_lock{};
+    std::vector<rule_sample> rules{}; // so far
 };
 
 struct monitor_change {

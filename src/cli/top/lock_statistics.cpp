@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "cli/top/printable.hpp"
+
 namespace holdfast::cli::top {
 namespace {
 
@@ -88,6 +90,18 @@ void add_holds(const std::vector<thread_hold> &holds, std::vector<lock_sample> &
         if (lock != by_address.end())
             lock->second->holds.push_back(
                 {.thread = each.thread, .held_ns = whole(each.held_ns), .counted = each.counted});
+    }
+}
+
+// Each copy of the library in a process has read the same rules.
+void add_rules(const std::vector<rule_matches> &more, std::vector<rule_sample> &rules) {
+    for (const rule_matches &each : more) {
+        std::string name = printable(each.name);
+        auto known = std::ranges::find(rules, name, &rule_sample::name);
+        if (known == rules.end())
+            rules.push_back({.name = name, .matched = each.matched});
+        else
+            known->matched += each.matched;
     }
 }
 
@@ -179,6 +193,7 @@ bool lock_statistics::add_to(process_sample &process) {
             add(sum, locks.back().so_far);
         }
         add_holds(now.holds, locks, first);
+        add_rules(now.rules, process.rules);
     }
     std::uint64_t done = sum.acquisitions + sum.contended;
     known->still_looks = done == known->done ? known->still_looks + 1 : 0;

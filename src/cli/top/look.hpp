@@ -67,6 +67,12 @@ struct lock_sample {
     std::vector<hold_sample> holds{};          // of the threads that live and have held it; in no order
 };
 
+// How many locks a rule of its HOLDFAST_CONF matched.
+struct rule_sample {
+    std::string name{}; // "mutex@db_lock"
+    std::uint64_t matched = 0;
+};
+
 struct process_sample {
     process_id id{};
     std::string name{};
@@ -75,6 +81,7 @@ struct process_sample {
     std::optional<counts> locks{};   // what its own locks have counted
     std::optional<counts> futexes{}; // what the kernel has seen of it
     std::vector<lock_sample> each_lock{};
+    std::vector<rule_sample> rules{};
 };
 
 struct monitor_sample {

@@ -82,12 +82,15 @@ json json_of(const lock_change &lock) {
 }
 
 json json_of(const process_change &process) {
-    json locks = json::array();
+    json locks = json::array(), rules = json::array();
     for (const lock_change &each : process.each_lock)
         locks.push_back(json_of(each));
+    for (const rule_sample &each : process.rules)
+        rules.push_back({{"name", each.name}, {"matched", each.matched}});
     return {{"pid", process.id.pid},       {"started_ticks", process.id.started_ticks}, {"name", process.name},
             {"user", process.user},        {"under_holdfast", process.under_holdfast},  {"from", name_of(process.from)},
-            {"now", json_of(process.now)}, {"so_far", json_of(process.so_far)},         {"locks", std::move(locks)}};
+            {"now", json_of(process.now)}, {"so_far", json_of(process.so_far)},         {"locks", std::move(locks)},
+            {"rules", std::move(rules)}};
 }
 
 json json_of(const monitor_change &monitor) {
