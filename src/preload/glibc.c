@@ -12,7 +12,7 @@
 static struct hf_glibc found;
 static bool complete;
 
-extern void __tsan_init(void) __attribute__((weak)); // NOLINT(bugprone-reserved-identifier): its name
+extern void __tsan_init(void) __attribute__((weak)); // NOLINT(clang-diagnostic-reserved-identifier): its name
 
 bool hf_glibc_is_sanitized(void) {
     return __tsan_init != NULL;
