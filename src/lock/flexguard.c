@@ -20,9 +20,11 @@
 //
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
 // announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock").
-// Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h).
+// Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
+// while the lock is released more often that way (flexguard_trial.h).
 //
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h.
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; T1 in
+// flexguard_trial.h.
 // Model: verify/flexguard.pml.
 #include <errno.h>
 
@@ -31,6 +33,7 @@
 #include "base/clock.h"
 #include "hint/hint.h"
 #include "lock/flexguard_lock.h"
+#include "lock/flexguard_trial.h"
 #include "park/deadline.h"
 
 enum {
@@ -38,6 +41,7 @@ enum {
     HF_FRESHNESS_POLLS = 1 << 10,
     HF_HEAD_PAUSES = 32, // between two looks of the head: one to two microseconds
     HF_FIRST_PAUSES = 4, // before the first look for a hot lock: time for a release or two
+    HF_TRIALS_LOG2 = 8,
 };
 
 // The head polls the word less and less often, up to a set number of pauses between two looks. Each look takes the line
@@ -48,10 +52,21 @@ static void pause_for(int pauses) {
         hf_pause();
 }
 
+// By the lock's word. So many that locks which are hot at a time hardly meet; a page for each 64 of them.
+static struct hf_trial trials[1 << HF_TRIALS_LOG2];
+
+static struct hf_trial *trial_of(const uint32_t *word) {
+    return &trials[(uintptr_t)word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HF_TRIALS_LOG2)]; // Fibonacci hashing
+}
+
 // One look at the word. True with the lock held and the caller critical.
 static bool look_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
                        struct hf_thread_record *self, enum hf_word_state held) {
-    if (hf_load_relaxed(word) != HF_WORD_FREE || !hf_pace_takes(pace, hf_load_relaxed(releases), hf_monotonic_ns()))
+    if (hf_load_relaxed(word) != HF_WORD_FREE)
+        return false;
+    hf_release_count count = hf_load_relaxed(releases);
+    uint64_t now_ns = hf_monotonic_ns();
+    if (!hf_pace_takes(pace, count, now_ns) && hf_trial_leaves(trial_of(word), word, count, now_ns))
         return false;
     // A head is critical by its place in the queue already; by its depth before the head is given away.
     hf_critical_enter(self);

@@ -11,7 +11,8 @@
 //      +-------+ -----------------------------------------------------------> +------+
 //      | LEAVE |                                                              | TAKE |
 //      +-------+ -----------------------------------------------------------> +------+
-//       |     ^    the slice is over: whoever comes back has had its turn
+//       |     ^    the slice is over: whoever comes back has had its turn,
+//       |     |    or batches do not pay for this lock (flexguard_trial.h)
 //       +-----+
 //       hot since the last look that found it free, within the slice
 //
@@ -67,7 +68,7 @@ static inline bool hf_pace_slice_is_over(const struct hf_pace *pace, uint64_t no
     return now_ns >= pace->slice_end_ns;
 }
 
-// A later look that found the word FREE: whether to take it.
+// A later look that found the word FREE: whether to take it, whether batches pay or not.
 static inline bool hf_pace_takes(struct hf_pace *pace, hf_release_count releases, uint64_t now_ns) {
     unsigned pauses = pace->pauses;
     pace->pauses = 0;

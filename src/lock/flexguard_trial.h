@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Whether the waiters of a hot lock leave its free word to the owner that comes back for it (flexguard_pace.h), or take
+// it. What pays depends on how fast lines move between the machine's CPUs, and on what the threads do between two
+// sections; so it is tried, one way after the other, and whichever got the lock released more often is kept.
+//
+//       a window begins                    a look after its end
+//     ------------------> +----------------+ ------------------> what is known of its way is brought up to date,
+//                         | LEAVE, or TAKE |                     and the next window begins:
+//     ------------------> +----------------+                       for a way of which nothing is known;
+//                                                                  each 16th for the one that does worse;
+//                                                                  all others for the one that does better
+//
+// A window whose end nobody looked for tells nothing: its owner was preempted, or the lock was not hot.
+//
+// T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
+//     lock's address in a table without chains, locks that meet there take turns, and who finds another's leaves the
+//     word; two that write at once may spoil a window.
+#ifndef HF_LOCK_FLEXGUARD_TRIAL_H
+#define HF_LOCK_FLEXGUARD_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "lock/flexguard_pace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    // Some hundred hand-overs, so that one way does not show in the next one's count.
+    HF_TRIAL_WINDOW_NS = 100 * 1000,
+    // A look as late as this closes no window. Releases are counted modulo 65536.
+    HF_TRIAL_STALE_NS = 1000 * 1000,
+    // Of as many windows one is for the way that does worse: it may have become the better one.
+    HF_TRIAL_PERIOD = 16,
+};
+
+enum hf_trial_way {
+    HF_TRIAL_LEAVE,
+    HF_TRIAL_TAKE,
+    HF_TRIAL_WAYS,
+};
+
+// Zeroed memory is a trial of no lock.
+struct hf_trial {
+    const void *lock;
+    uint64_t since_ns;            // the window's begin
+    uint32_t rate[HF_TRIAL_WAYS]; // releases in a millisecond, the last window's a quarter of it; 0: not known
+    uint32_t windows;
+    hf_release_count seen; // at the window's begin
+    uint8_t way;           // enum hf_trial_way
+} __attribute__((aligned(64)));
+
+static inline void hf_trial_begin_window(struct hf_trial *trial, hf_release_count releases, enum hf_trial_way way) {
+    hf_store_relaxed(&trial->seen, releases);
+    hf_store_relaxed(&trial->way, (uint8_t)way);
+}
+
+static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases) {
+    hf_store_relaxed(&trial->lock, lock);
+    for (int way = 0; way < HF_TRIAL_WAYS; way++)
+        hf_store_relaxed(&trial->rate[way], 0);
+    hf_store_relaxed(&trial->windows, 0);
+    hf_trial_begin_window(trial, releases, HF_TRIAL_LEAVE);
+}
+
+// Adds to what is known of the window's way.
+static inline void hf_trial_learn(struct hf_trial *trial, hf_release_count releases, uint64_t took_ns) {
+    hf_release_count since = (hf_release_count)(releases - hf_load_relaxed(&trial->seen));
+    uint32_t now = (uint32_t)(since * UINT64_C(1000000) / took_ns) + 1;
+    uint32_t *rate = &trial->rate[hf_load_relaxed(&trial->way) % HF_TRIAL_WAYS];
+    uint32_t before = hf_load_relaxed(rate);
+    hf_store_relaxed(rate, before == 0 ? now : before - before / 4 + now / 4);
+}
+
+static inline enum hf_trial_way hf_trial_next_way(const struct hf_trial *trial) {
+    uint32_t leave = hf_load_relaxed(&trial->rate[HF_TRIAL_LEAVE]);
+    uint32_t take = hf_load_relaxed(&trial->rate[HF_TRIAL_TAKE]);
+    if (leave == 0)
+        return HF_TRIAL_LEAVE;
+    bool worse = take != 0 && hf_load_relaxed(&trial->windows) % HF_TRIAL_PERIOD == 0;
+    return (take == 0 || take > leave) != worse ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE;
+}
+
+// A look that found the word of a hot lock FREE, at the time `now_ns` (CLOCK_MONOTONIC): whether to leave it. `lock` is
+// any address that is the lock's alone.
+static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                   uint64_t now_ns) {
+    uint64_t since_ns = hf_load_relaxed(&trial->since_ns);
+    uint64_t age_ns = now_ns > since_ns ? now_ns - since_ns : 0; // another CPU's clock may be a little ahead
+    bool ours = hf_load_relaxed(&trial->lock) == lock;
+    bool over = age_ns >= (ours ? HF_TRIAL_WINDOW_NS : HF_TRIAL_STALE_NS);
+    if (!over || !hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
+        return !ours || hf_load_relaxed(&trial->way) == HF_TRIAL_LEAVE;
+    if (!ours) {
+        hf_trial_begin(trial, lock, releases);
+        return true;
+    }
+    if (age_ns < HF_TRIAL_STALE_NS)
+        hf_trial_learn(trial, releases, age_ns);
+    hf_store_relaxed(&trial->windows, hf_load_relaxed(&trial->windows) + 1);
+    enum hf_trial_way way = hf_trial_next_way(trial);
+    hf_trial_begin_window(trial, releases, way);
+    return way == HF_TRIAL_LEAVE;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Which way a hot lock's waiters go, on a clock and a count that the test sets.
+//
+// Shown able to fail, each by the test named: the way never changed (TriesBothWays); the better way taken for the worse
+// (KeepsWhatGetsItReleasedMoreOften); no windows for the worse one (SeesThatTheOtherWayHasBecomeBetter); windows
+// counted however late they end (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the
+// trial's lock not compared (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind).
+#include <gtest/gtest.h>
+
+#include "lock/flexguard_trial.h"
+
+namespace {
+
+constexpr uint64_t window_ns = HF_TRIAL_WINDOW_NS;
+
+struct flexguard_trial : testing::Test {
+    // A window passes in which the word is released so many times, as its way has it. Returns whether it was left.
+    bool window(unsigned leaving, unsigned taking, uint64_t length_ns = window_ns) {
+        bool left = hf_trial_leaves(&trial, &lock, releases, now_ns);
+        EXPECT_EQ(left, hf_trial_leaves(&trial, &lock, releases, now_ns + window_ns - 1)) << "one way in a window";
+        releases = static_cast<hf_release_count>(releases + (left ? leaving : taking));
+        now_ns += length_ns;
+        return left;
+    }
+
+    // Of so many windows, those in which the word was left.
+    int left_of(int windows, unsigned leaving, unsigned taking) {
+        int left = 0;
+        for (int i = 0; i < windows; i++)
+            left += window(leaving, taking);
+        return left;
+    }
+
+    hf_trial trial{};
+    int lock{}, other{};
+    uint64_t now_ns = 1'000'000'000;
+    hf_release_count releases = 7;
+};
+
+TEST_F(flexguard_trial, TriesBothWays) {
+    EXPECT_TRUE(window(1000, 1000)) << "a batch costs little where it does not pay";
+    EXPECT_FALSE(window(1000, 1000));
+}
+
+TEST_F(flexguard_trial, KeepsWhatGetsItReleasedMoreOften) {
+    left_of(2, 1000, 1200);
+    EXPECT_LE(left_of(8, 1000, 1200), 1);
+    trial = {};
+    left_of(2, 1200, 1000);
+    EXPECT_GE(left_of(8, 1200, 1000), 7);
+}
+
+TEST_F(flexguard_trial, SeesThatTheOtherWayHasBecomeBetter) {
+    left_of(64, 1000, 1200);
+    left_of(8 * HF_TRIAL_PERIOD, 1400, 1000);
+    EXPECT_GE(left_of(HF_TRIAL_PERIOD, 1400, 1000), HF_TRIAL_PERIOD - 1);
+    EXPECT_LT(left_of(HF_TRIAL_PERIOD, 1400, 1000), HF_TRIAL_PERIOD) << "and goes on trying";
+}
+
+TEST_F(flexguard_trial, AWindowThatNobodySawEndTellsNothing) {
+    left_of(2, 1000, 1200);
+    for (int i = 0; i < 64; i++)
+        window(60'000, 0, HF_TRIAL_STALE_NS);
+    EXPECT_LE(left_of(8, 1000, 1200), 1);
+}
+
+TEST_F(flexguard_trial, ACountMayWrap) {
+    releases = UINT16_MAX;
+    left_of(2, 1000, 1200);
+    EXPECT_LE(left_of(8, 1000, 1200), 1);
+}
+
+TEST_F(flexguard_trial, AWindowWithoutAReleaseIsKnown) {
+    EXPECT_TRUE(window(0, 0));
+    EXPECT_FALSE(window(0, 0));
+}
+
+TEST_F(flexguard_trial, TwoLocksTakeTurns) {
+    left_of(2, 1000, 1200);
+    EXPECT_FALSE(window(1000, 1200));
+    EXPECT_TRUE(hf_trial_leaves(&trial, &other, 0, now_ns)) << "not its trial";
+    EXPECT_FALSE(window(1000, 1200)) << "and still this one's";
+    now_ns += HF_TRIAL_STALE_NS;
+    EXPECT_TRUE(hf_trial_leaves(&trial, &other, 0, now_ns));
+    EXPECT_FALSE(hf_trial_leaves(&trial, &other, 100, now_ns + window_ns)) << "now it is the other's";
+}
+
+TEST_F(flexguard_trial, AClockMayBeBehind) {
+    EXPECT_TRUE(window(1000, 1200));
+    EXPECT_FALSE(hf_trial_leaves(&trial, &lock, releases, now_ns));
+    EXPECT_FALSE(hf_trial_leaves(&trial, &lock, releases, now_ns - 1));
+    EXPECT_EQ(trial.since_ns, now_ns) << "the same window";
+}
+
+} // namespace
