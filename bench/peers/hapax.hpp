@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/address_hash.h"
 #include "base/atomic.h"
 #include "base/cpu.h"
 
@@ -31,13 +32,12 @@ inline hapax new_hapax() {
 // What the waiters of all locks of a kind poll. A number has one slot, which others may share.
 class waiting_array {
 public:
-    std::uint64_t &slot_of(hapax number) { return slots_[number * golden_ratio >> (64 - slots_log2)]; }
+    std::uint64_t &slot_of(hapax number) { return slots_[hf_address_hash(number, slots_bits)]; }
 
 private:
-    static constexpr int slots_log2 = 12;
-    static constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15; // of 2^64: neighbours are far from each other
+    static constexpr unsigned slots_bits = 12;
 
-    alignas(HF_CACHE_LINE_BYTES) std::array<std::uint64_t, 1 << slots_log2> slots_;
+    alignas(HF_CACHE_LINE_BYTES) std::array<std::uint64_t, 1 << slots_bits> slots_;
 };
 
 class hapax_words {

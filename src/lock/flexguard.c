@@ -30,6 +30,7 @@
 
 #include "holdfast/flexguard.h"
 
+#include "base/address_hash.h"
 #include "base/clock.h"
 #include "hint/hint.h"
 #include "lock/flexguard_lock.h"
@@ -41,7 +42,7 @@ enum {
     HF_FRESHNESS_POLLS = 1 << 10,
     HF_HEAD_PAUSES = 32, // between two looks of the head: one to two microseconds
     HF_FIRST_PAUSES = 4, // before the first look for a hot lock: time for a release or two
-    HF_TRIALS_LOG2 = 8,
+    HF_TRIALS_BITS = 8,
 };
 
 // The head polls the word less and less often, up to a set number of pauses between two looks. Each look takes the line
@@ -53,10 +54,10 @@ static void pause_for(int pauses) {
 }
 
 // By the lock's word. So many that locks which are hot at a time hardly meet; a page for each 64 of them.
-static struct hf_trial trials[1 << HF_TRIALS_LOG2];
+static struct hf_trial trials[1 << HF_TRIALS_BITS];
 
 static struct hf_trial *trial_of(const uint32_t *word) {
-    return &trials[(uintptr_t)word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HF_TRIALS_LOG2)]; // Fibonacci hashing
+    return &trials[hf_address_hash((uintptr_t)word, HF_TRIALS_BITS)];
 }
 
 // One look at the word. True with the lock held and the caller critical.
