@@ -237,19 +237,7 @@ TEST(rwscl_table, InAChildWithoutHandlersNobodyUsesALockBeforeItIsInOrder) {
     hf_store_relaxed(&lock->waiting_readers, 1u);
     for (int round = 0; round < 5; round++) {
         child_process child(
-            [&] {
-                std::atomic<int> ready = 0, early = 0;
-                auto come = [&] {
-                    for (ready++; ready < 2;)
-                        std::this_thread::yield();
-                    early += hf_load_relaxed(&first.lock()->waiting_readers) != 0;
-                };
-                std::thread another(come);
-                come();
-                another.join();
-                return early == 0;
-            },
-            _Fork);
+            [&] { return both_see([&] { return hf_load_relaxed(&first.lock()->waiting_readers) == 0; }); }, _Fork);
         EXPECT_TRUE(child.succeeds());
     }
     hf_store_relaxed(&lock->waiting_readers, 0u);

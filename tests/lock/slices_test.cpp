@@ -15,9 +15,7 @@
 // (...ThoughTheOtherStaysActive); is_of_another_clock that does not look at due_at (...WithoutASliceBefore); a slice of
 // no length that ends now (ASliceOfNoLength...); hf_share_is_gone that says so of made classes, or hf_share_add that
 // counts those that are dead (WhatAMadeClassHasUsed...); a class that is never gone (AThreadsOwnClassIsForgotten...).
-#include <atomic>
 #include <gtest/gtest.h>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -491,17 +489,10 @@ TEST(slices_memory, InAChildWithoutHandlersNobodyUsesSlicesBeforeTheyAreInOrder)
     for (int round = 0; round < 5; round++) {
         child_process child(
             [&] {
-                std::atomic<int> ready = 0, early = 0;
-                auto come = [&] {
-                    for (ready++; ready < 2;)
-                        std::this_thread::yield();
+                return both_see([&] {
                     hf_slices_start_over_if_forked();
-                    early += hf_load_relaxed(&places[0]->guard) != HF_WORD_FREE;
-                };
-                std::thread another(come);
-                come();
-                another.join();
-                return early == 0;
+                    return hf_load_relaxed(&places[0]->guard) == HF_WORD_FREE;
+                });
             },
             _Fork);
         EXPECT_TRUE(child.succeeds());

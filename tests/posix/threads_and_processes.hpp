@@ -110,6 +110,21 @@ inline int status_of(pid_t child) {
     return status;
 }
 
+// Two threads, of which the caller is one, look at once. True when both have seen what they should.
+template <class Look>
+[[nodiscard]] bool both_see(Look look) {
+    std::atomic<int> ready = 0, seen = 0;
+    auto come = [&] {
+        for (ready++; ready < 2;)
+            std::this_thread::yield();
+        seen += look();
+    };
+    std::thread another(come);
+    come();
+    another.join();
+    return seen == 2;
+}
+
 // A child process that runs the body and succeeds when it returns true. A stuck one is ended by an alarm, or when it is
 // waited for.
 class child_process {
