@@ -169,6 +169,16 @@ polling:
             :: true -> goto polling // hf_pace_takes: it leaves the word to who comes back for it
             fi
         :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto polling
+        // hf_pace_asks: it announces a sleeper and goes on polling.
+        :: true ->
+#ifdef MUTANT_ASKER_STORES
+            atomic { TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS };
+#else
+            acquired = true; // if it gets the lock
+            exchange_for_sleepers(leaving);
+            acquired = false;
+#endif
+            goto polling
         fi
     // The hint has changed, or the waiter's patience is at its end.
 #ifdef MUTANT_WAITING_CANNOT_LEAVE
@@ -224,7 +234,7 @@ looking:
     :: true // it is not hot
     fi;
 
-    // acquire_or_announce_sleep
+    // take_or_announce
 announcing:
     slept = true; // if it does not get the lock
     exchange_for_sleepers(holding);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "base/rest.h"
 
 // Of the calling thread, since it began.
 extern __thread uint64_t hf_polls;
@@ -16,5 +17,11 @@ static inline void hf_counted_pause(void) {
     hf_pause();
 }
 #define hf_pause hf_counted_pause
+
+static inline void hf_counted_rest(void) {
+    hf_polls++;
+    hf_rest();
+}
+#define hf_rest hf_counted_rest
 
 #endif

@@ -21,7 +21,7 @@
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
 // announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock").
 // Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
-// while the lock is released more often that way (flexguard_trial.h).
+// while the lock is released more often that way (flexguard_trial.h). Who polls and never finds it free asks for it.
 //
 // Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; T1 in
 // flexguard_trial.h.
@@ -32,6 +32,7 @@
 
 #include "base/address_hash.h"
 #include "base/clock.h"
+#include "base/rest.h"
 #include "hint/hint.h"
 #include "lock/flexguard_lock.h"
 #include "lock/flexguard_trial.h"
@@ -40,17 +41,22 @@
 enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
     HF_FRESHNESS_POLLS = 1 << 10,
-    HF_HEAD_PAUSES = 32, // between two looks of the head: one to two microseconds
-    HF_FIRST_PAUSES = 4, // before the first look for a hot lock: time for a release or two
+    HF_HEAD_RESTS = 31, // between two looks while the lock is hot: one to two microseconds
+    HF_FIRST_RESTS = 4, // before the first look for a hot lock: time for a release or two
     HF_TRIALS_BITS = 8,
 };
 
-// The head polls the word less and less often, up to a set number of pauses between two looks. Each look takes the line
-// from the owner: a running owner that takes the lock again and again is left alone for a while, and who leaves the
-// lock free is found out soon.
-static void pause_for(int pauses) {
-    while (pauses-- > 0)
-        hf_pause();
+// Between two looks: a pause at least, and so many rests.
+static void pause_and_rest(int rests) {
+    hf_pause();
+    while (rests-- > 0)
+        hf_rest();
+}
+
+static int rests_before_next_look(int rests, const struct hf_pace *pace) {
+    if (!pace->hot)
+        return 0;
+    return rests < HF_HEAD_RESTS ? 2 * rests + 1 : rests;
 }
 
 // By the lock's word. So many that locks which are hot at a time hardly meet; a page for each 64 of them.
@@ -60,15 +66,8 @@ static struct hf_trial *trial_of(const uint32_t *word) {
     return &trials[hf_address_hash((uintptr_t)word, HF_TRIALS_BITS)];
 }
 
-// One look at the word. True with the lock held and the caller critical.
-static bool look_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
-                       struct hf_thread_record *self, enum hf_word_state held) {
-    if (hf_load_relaxed(word) != HF_WORD_FREE)
-        return false;
-    hf_release_count count = hf_load_relaxed(releases);
-    uint64_t now_ns = hf_monotonic_ns();
-    if (!hf_pace_takes(pace, count, now_ns) && hf_trial_leaves(trial_of(word), word, count, now_ns))
-        return false;
+// True with the lock held and the caller critical.
+static bool try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
     // A head is critical by its place in the queue already; by its depth before the head is given away.
     hf_critical_enter(self);
     if (hf_word_trylock(word, held))
@@ -77,28 +76,55 @@ static bool look_takes(uint32_t *word, const hf_release_count *releases, struct 
     return false;
 }
 
+// Takes the word if it is free; if not, its owner's unlock will call the kernel. True with the lock held and the caller
+// critical.
+static bool take_or_announce(uint32_t *word, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    if (hf_exchange_acquire(word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE)
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
+// One look at the word. True with the lock held and the caller critical.
+static bool look_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
+                       struct hf_thread_record *self, enum hf_word_state held) {
+    bool is_free = hf_load_relaxed(word) == HF_WORD_FREE;
+    hf_release_count count = hf_load_relaxed(releases);
+    if (is_free && hf_pace_takes_at_once(pace, count)) {
+        if (try_word(word, self, held))
+            return true;
+        is_free = false;
+    }
+    uint64_t now_ns = hf_monotonic_ns();
+    hf_pace_learn(pace, is_free, count, now_ns);
+    if (!is_free)
+        return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self);
+    if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(trial_of(word), word, count, now_ns))
+        return false;
+    return try_word(word, self, held);
+}
+
 // Polls in the queue. True with the lock held and the caller critical; false when it is time to sleep.
 static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                           struct hf_thread_record *self, enum hf_word_state held) {
     bool acquired = false, head = false;
     struct hf_pace pace = {0};
-    int pauses = 1;
+    int rests = 0;
     hf_queue_enter(tail, self);
-    for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += pauses) {
+    for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += 1 + rests) {
         if (head) {
-            hf_pace_paused(&pace, (unsigned)pauses);
             acquired = look_takes(word, releases, &pace, self, held);
             if (acquired)
                 break;
-            if (pauses < HF_HEAD_PAUSES)
-                pauses *= 2;
+            rests = rests_before_next_look(rests, &pace);
         } else if (hf_queue_is_head(self)) {
             head = true;
             pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
         }
-        if (polls % HF_FRESHNESS_POLLS < pauses && !hf_hint_is_fresh())
+        if (polls % HF_FRESHNESS_POLLS <= rests && !hf_hint_is_fresh())
             break;
-        pause_for(pauses);
+        pause_and_rest(rests);
     }
     hf_queue_leave(tail, self);
     return acquired;
@@ -107,31 +133,17 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
 // Polls outside the queue, where one may stand that does not run. True with the lock held and the caller critical.
 static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
                            enum hf_word_state held) {
-    hf_release_count seen = hf_load_relaxed(releases);
-    pause_for(HF_FIRST_PAUSES);
-    if (!hf_lock_is_hot(&seen, hf_load_relaxed(releases), HF_FIRST_PAUSES))
+    struct hf_pace pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
+    int rests = HF_FIRST_RESTS;
+    pause_and_rest(rests);
+    if (hf_load_relaxed(releases) == pace.seen)
         return false;
-    struct hf_pace pace = hf_pace_begin(seen, hf_monotonic_ns());
-    int pauses = HF_FIRST_PAUSES;
-    for (int polls = 0; polls < HF_PATIENCE_POLLS; polls += pauses) {
-        if (pauses < HF_HEAD_PAUSES)
-            pauses *= 2;
-        pause_for(pauses);
-        hf_pace_paused(&pace, (unsigned)pauses);
+    for (int polls = 0; pace.hot && polls < HF_PATIENCE_POLLS; polls += 1 + rests) {
         if (look_takes(word, releases, &pace, self, held))
             return true;
-        if (!hf_lock_is_hot(&seen, hf_load_relaxed(releases), (unsigned)pauses))
-            return false;
+        rests = rests_before_next_look(rests, &pace);
+        pause_and_rest(rests);
     }
-    return false;
-}
-
-// Tries once more and says so to the next unlocker: true with the lock held and the caller critical.
-static bool acquire_or_announce_sleep(uint32_t *word, struct hf_thread_record *self) {
-    hf_critical_enter(self);
-    if (hf_exchange_acquire(word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE)
-        return true;
-    hf_critical_leave(self);
     return false;
 }
 
@@ -150,7 +162,7 @@ int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_rel
             hf_count(self, spun);
             return 0;
         }
-        if (acquire_or_announce_sleep(word, self))
+        if (take_or_announce(word, self))
             return 0;
         held = HF_WORD_HELD_WITH_SLEEPERS; // I2
         hf_count(self, blocked);

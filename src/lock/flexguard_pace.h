@@ -4,17 +4,24 @@
 // A word that is FREE at a look is no news by itself: an owner that takes it again and again leaves it free for some
 // nanoseconds each time. If a waiter takes it there, the lock and what it protects move to another CPU at each release,
 // which costs more than the critical section. So the owner counts its releases beside the word, and the waiter compares
-// that count between two looks. A lock is hot while one release comes for each HF_HOT_PAUSES of a waiter: somebody who
-// runs gives it back every some hundred nanoseconds.
+// that count between its looks. A lock is hot while one release comes each HF_HOT_NS: somebody who runs gives it back
+// again and again. Until a waiter has looked for long enough it takes a lock for hot.
 //
-//                  not hot: nobody comes back for it soon
+//                  not hot, or free since the last look: nobody comes back for it soon
 //      +-------+ -----------------------------------------------------------> +------+
 //      | LEAVE |                                                              | TAKE |
 //      +-------+ -----------------------------------------------------------> +------+
 //       |     ^    the slice is over: whoever comes back has had its turn,
 //       |     |    or batches do not pay for this lock (flexguard_trial.h)
 //       +-----+
-//       hot since the last look that found it free, within the slice
+//       hot, within the slice
+//
+// Each look takes the line from the owner. While the lock is hot who polls looks less and less often; while it is not,
+// as often as it can, since what it waits for is one moment, as short as its owner stays away.
+//
+// An owner that stays away for some 50 ns only, and is back before the line has moved, may keep the lock for a
+// millisecond although it is not hot. So who has waited for HF_ASK_NS and has seen it given back asks: it announces a
+// sleeper, and the next unlock, which calls the kernel, leaves the word FREE for long enough.
 //
 // P1  Bounded. A waiter leaves a free word for HF_PACE_SLICE_NS at most, from its first look on, and never twice
 //     without a release in between.
@@ -22,7 +29,7 @@
 //
 // No hint about other locks, or about the CPU, is as good as that a lock is hot, for as long as it lasts:
 //
-// P2  Who polls because the lock is hot stops at the first look that finds fewer releases than that since the last.
+// P2  Who polls because the lock is hot stops when it finds that it is not.
 #ifndef HF_LOCK_FLEXGUARD_PACE_H
 #define HF_LOCK_FLEXGUARD_PACE_H
 
@@ -33,46 +40,77 @@
 // counts nothing: then the head takes the word when it sees it free twice.
 typedef uint16_t hf_release_count;
 
-// Long enough that moving the lock to another CPU, about a microsecond, does not matter; short enough that nobody
-// notices the wait. docs/flexguard.md, "Batches".
-enum { HF_PACE_SLICE_NS = 100 * 1000 };
+// Long enough that moving the lock to another CPU, about a microsecond, does not matter, and that a batch of a hot lock
+// has over a thousand sections: then less than one in a thousand waits for its end. Short enough that nobody notices
+// the wait. docs/flexguard.md, "Batches".
+enum { HF_PACE_SLICE_NS = 200 * 1000 };
 
-// Some 150 ns. Where an owner stays away for longer, a waiter gains more by taking the word, or by leaving its CPU to
-// others, than the lock loses by moving. docs/flexguard.md, "A hot lock".
-enum { HF_HOT_PAUSES = 4 };
+// Where an owner stays away for longer, a waiter gains more by taking the word, or by leaving its CPU to others, than
+// the lock loses by moving. docs/flexguard.md, "A hot lock".
+enum {
+    HF_HOT_NS = 160,
+    HF_HOT_WINDOW_NS = 2 * HF_HOT_NS, // found out no faster
+};
 
-// A look, so many pauses after the one that found the count `*seen`: whether the lock is hot.
-static inline bool hf_lock_is_hot(hf_release_count *seen, hf_release_count releases, unsigned pauses) {
-    hf_release_count since = (hf_release_count)(releases - *seen);
-    *seen = releases;
-    return since * (unsigned)HF_HOT_PAUSES >= pauses;
-}
+// A question costs the owner a call of the kernel, a tenth of it.
+enum { HF_ASK_NS = 4 * 1000 };
 
 struct hf_pace {
     uint64_t slice_end_ns;
-    unsigned pauses; // since `seen` was so
-    hf_release_count seen;
+    uint64_t window_ns;      // begin of the time in which releases are counted,
+    hf_release_count window; // and their count then
+    hf_release_count seen;   // count at the last look that found the word FREE
+    hf_release_count asked;  // count at the last question, or the first look
+    uint64_t ask_ns;         // not before
+    bool hot;
 };
 
-// The first look of a head, at the time `now_ns` (CLOCK_MONOTONIC).
+// The first look, at the time `now_ns` (CLOCK_MONOTONIC).
 static inline struct hf_pace hf_pace_begin(hf_release_count releases, uint64_t now_ns) {
-    return (struct hf_pace){.slice_end_ns = now_ns + HF_PACE_SLICE_NS, .pauses = 0, .seen = releases};
+    return (struct hf_pace){.slice_end_ns = now_ns + HF_PACE_SLICE_NS,
+                            .window_ns = now_ns,
+                            .window = releases,
+                            .seen = releases,
+                            .asked = releases,
+                            .ask_ns = now_ns + HF_ASK_NS,
+                            .hot = true};
 }
 
-// Before each later look.
-static inline void hf_pace_paused(struct hf_pace *pace, unsigned pauses) {
-    pace->pauses += pauses;
+// A later look that found the word FREE: whether to take it, by what was known before. Needs no clock, which would be
+// time for the owner to come back.
+static inline bool hf_pace_takes_at_once(const struct hf_pace *pace, hf_release_count releases) {
+    return !pace->hot || releases == pace->seen;
+}
+
+// A later look, with the word FREE or not.
+static inline void hf_pace_learn(struct hf_pace *pace, bool is_free, hf_release_count releases, uint64_t now_ns) {
+    if (is_free)
+        pace->seen = releases;
+    uint64_t age_ns = now_ns > pace->window_ns ? now_ns - pace->window_ns : 0; // another CPU's clock may be ahead
+    if (age_ns < HF_HOT_WINDOW_NS)
+        return;
+    hf_release_count since = (hf_release_count)(releases - pace->window);
+    pace->hot = since * (uint64_t)HF_HOT_NS + HF_HOT_NS / 2 >= age_ns;
+    pace->window = releases;
+    pace->window_ns = now_ns;
+}
+
+// After hf_pace_learn, with the word held: whether to ask its owner for it. True once, for HF_ASK_NS and a release.
+static inline bool hf_pace_asks(struct hf_pace *pace, hf_release_count releases, uint64_t now_ns) {
+    if (pace->hot || releases == pace->asked || now_ns < pace->ask_ns)
+        return false;
+    pace->asked = releases;
+    pace->ask_ns = now_ns + HF_ASK_NS;
+    return true;
 }
 
 static inline bool hf_pace_slice_is_over(const struct hf_pace *pace, uint64_t now_ns) {
     return now_ns >= pace->slice_end_ns;
 }
 
-// A later look that found the word FREE: whether to take it, whether batches pay or not.
-static inline bool hf_pace_takes(struct hf_pace *pace, hf_release_count releases, uint64_t now_ns) {
-    unsigned pauses = pace->pauses;
-    pace->pauses = 0;
-    return !hf_lock_is_hot(&pace->seen, releases, pauses) || hf_pace_slice_is_over(pace, now_ns);
+// After hf_pace_learn, with the word FREE: whether to take it, whether batches pay or not.
+static inline bool hf_pace_takes(const struct hf_pace *pace, uint64_t now_ns) {
+    return !pace->hot || hf_pace_slice_is_over(pace, now_ns);
 }
 
 #endif

@@ -15,6 +15,7 @@
 #ifndef HF_LOCK_FLEXGUARD_QUEUE_H
 #define HF_LOCK_FLEXGUARD_QUEUE_H
 
+#include "base/rest.h"
 #include "thread/thread_record.h"
 
 typedef struct hf_thread_record *hf_queue_tail;
@@ -56,7 +57,7 @@ static inline void hf_queue_leave(hf_queue_tail *tail, struct hf_thread_record *
             after = hf_load_acquire(&self->next);
             if (after)
                 break;
-            hf_pause();
+            hf_rest();
         }
     }
     // Not critical any more by its place in the queue; a leaver that has got the lock is so by its depth.

@@ -7,9 +7,11 @@
 //     ------------------> +----------------+ ------------------> what is known of its way is brought up to date,
 //                         | LEAVE, or TAKE |                     and the next window begins:
 //     ------------------> +----------------+                       for a way of which nothing is known;
-//                                                                  each 16th for the one that does worse;
+//                                                                  now and then for the one that does worse;
 //                                                                  all others for the one that does better
 //
+// A window for the way that does worse costs what it does worse. So the more such windows have been as bad as expected,
+// the fewer there are.
 // A window whose end nobody looked for tells nothing: its owner was preempted, or the lock was not hot.
 //
 // T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
@@ -33,8 +35,10 @@ enum {
     HF_TRIAL_WINDOW_NS = 100 * 1000,
     // A look as late as this closes no window. Releases are counted modulo 65536.
     HF_TRIAL_STALE_NS = 1000 * 1000,
-    // Of as many windows one is for the way that does worse: it may have become the better one.
-    HF_TRIAL_PERIOD = 16,
+    // Of so many windows one is for the way that does worse, which may have become the better one: of the first number
+    // at least, and of twice as many after each that was as bad as expected. What has changed is seen in some 25 ms.
+    HF_TRIAL_PERIOD_MIN = 16,
+    HF_TRIAL_PERIOD_MAX = 256,
 };
 
 enum hf_trial_way {
@@ -48,9 +52,10 @@ struct hf_trial {
     const void *lock;
     uint64_t since_ns;            // the window's begin
     uint32_t rate[HF_TRIAL_WAYS]; // releases in a millisecond, the last window's a quarter of it; 0: not known
-    uint32_t windows;
-    hf_release_count seen; // at the window's begin
-    uint8_t way;           // enum hf_trial_way
+    uint16_t period;              // from one window for the way that does worse to the next
+    uint16_t windows_left;        // until the next
+    hf_release_count seen;        // at the window's begin
+    uint8_t way;                  // enum hf_trial_way
 } __attribute__((aligned(64)));
 
 static inline void hf_trial_begin_window(struct hf_trial *trial, hf_release_count releases, enum hf_trial_way way) {
@@ -58,11 +63,21 @@ static inline void hf_trial_begin_window(struct hf_trial *trial, hf_release_coun
     hf_store_relaxed(&trial->way, (uint8_t)way);
 }
 
+static inline void hf_trial_set_period(struct hf_trial *trial, unsigned windows) {
+    hf_store_relaxed(&trial->period, (uint16_t)windows);
+    hf_store_relaxed(&trial->windows_left, (uint16_t)windows);
+}
+
+static inline unsigned hf_trial_longer_period(const struct hf_trial *trial) {
+    unsigned twice = 2U * hf_load_relaxed(&trial->period);
+    return twice < HF_TRIAL_PERIOD_MAX ? twice : (unsigned)HF_TRIAL_PERIOD_MAX;
+}
+
 static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases) {
     hf_store_relaxed(&trial->lock, lock);
     for (int way = 0; way < HF_TRIAL_WAYS; way++)
         hf_store_relaxed(&trial->rate[way], 0);
-    hf_store_relaxed(&trial->windows, 0);
+    hf_trial_set_period(trial, HF_TRIAL_PERIOD_MIN);
     hf_trial_begin_window(trial, releases, HF_TRIAL_LEAVE);
 }
 
@@ -70,18 +85,25 @@ static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_r
 static inline void hf_trial_learn(struct hf_trial *trial, hf_release_count releases, uint64_t took_ns) {
     hf_release_count since = (hf_release_count)(releases - hf_load_relaxed(&trial->seen));
     uint32_t now = (uint32_t)(since * UINT64_C(1000000) / took_ns) + 1;
-    uint32_t *rate = &trial->rate[hf_load_relaxed(&trial->way) % HF_TRIAL_WAYS];
-    uint32_t before = hf_load_relaxed(rate);
-    hf_store_relaxed(rate, before == 0 ? now : before - before / 4 + now / 4);
+    unsigned way = hf_load_relaxed(&trial->way) % HF_TRIAL_WAYS;
+    uint32_t before = hf_load_relaxed(&trial->rate[way]);
+    uint32_t other = hf_load_relaxed(&trial->rate[HF_TRIAL_WAYS - 1 - way]);
+    if (before != 0 && before < other)
+        hf_trial_set_period(trial, now < other ? hf_trial_longer_period(trial) : (unsigned)HF_TRIAL_PERIOD_MIN);
+    hf_store_relaxed(&trial->rate[way], before == 0 ? now : before - before / 4 + now / 4);
 }
 
-static inline enum hf_trial_way hf_trial_next_way(const struct hf_trial *trial) {
+static inline enum hf_trial_way hf_trial_next_way(struct hf_trial *trial) {
     uint32_t leave = hf_load_relaxed(&trial->rate[HF_TRIAL_LEAVE]);
     uint32_t take = hf_load_relaxed(&trial->rate[HF_TRIAL_TAKE]);
     if (leave == 0)
         return HF_TRIAL_LEAVE;
-    bool worse = take != 0 && hf_load_relaxed(&trial->windows) % HF_TRIAL_PERIOD == 0;
-    return (take == 0 || take > leave) != worse ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE;
+    if (take == 0)
+        return HF_TRIAL_TAKE;
+    uint16_t windows_left = hf_load_relaxed(&trial->windows_left);
+    bool worse = windows_left == 0;
+    hf_store_relaxed(&trial->windows_left, worse ? hf_load_relaxed(&trial->period) : (uint16_t)(windows_left - 1));
+    return (take > leave) != worse ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE;
 }
 
 // A look that found the word of a hot lock FREE, at the time `now_ns` (CLOCK_MONOTONIC): whether to leave it. `lock` is
@@ -100,7 +122,6 @@ static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_
     }
     if (age_ns < HF_TRIAL_STALE_NS)
         hf_trial_learn(trial, releases, age_ns);
-    hf_store_relaxed(&trial->windows, hf_load_relaxed(&trial->windows) + 1);
     enum hf_trial_way way = hf_trial_next_way(trial);
     hf_trial_begin_window(trial, releases, way);
     return way == HF_TRIAL_LEAVE;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "base/rest.h"
 #include "hint/patience.h"
 #include "lock/flexguard_lock.h"
 #include "lock/rwscl_slice.h"
@@ -66,7 +67,7 @@ bool hf_rwscl_enter_again(hf_rwscl_t *lock) {
             return false;
         // A front writer is about to count who is inside, or to open the gates. It may be preempted.
         if (polls < HF_AGAIN_POLLS)
-            hf_pause();
+            hf_rest();
         else
             hf_nap(HF_AGAIN_NAP_NS);
     }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/rest.h"
 #include "hint/hint.h"
 #include "park/deadline.h"
 
@@ -29,7 +30,7 @@ static bool poll_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_
             return true;
         if (!hf_spinning_pays())
             return false;
-        hf_pause();
+        hf_rest();
     }
     return false;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "lock/spin_word.h"
 
+#include "base/rest.h"
 #include "hint/patience.h"
 #include "observe/observation.h"
 #include "park/nap.h"
@@ -16,7 +17,7 @@ static bool poll_blindly(const int *word) {
     for (int polls = 0; polls < HF_SPIN_POLLS_BLIND; polls++) {
         if (hf_load_relaxed(word) == HF_SPIN_FREE)
             return true;
-        hf_pause();
+        hf_rest();
     }
     return false;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/rest.h"
 #include "lock/rwscl_table.h"
 #include "lock/uscl_lock.h"
 #include "observe/observation.h"
@@ -46,7 +47,7 @@ static int take_word(struct hf_mutex *mutex, const struct hf_deadline *deadline)
     for (int polls = 0; gated && polls < HF_POLLS_BEHIND_GATE; polls++) {
         if (hf_load_relaxed(&mutex->word) == HF_WORD_FREE && hf_word_trylock(&mutex->word, HF_WORD_HELD))
             return 0;
-        hf_pause();
+        hf_rest();
     }
     if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
         return 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// When a free word is taken (P1), and when a lock is hot (P2), on a clock and a count that the test sets.
+// When a word is taken, and asked for (P1), and when a lock is hot (P2), on a clock and a count that the test sets.
 //
-// Shown able to fail, each by the test named: a pace that does not look whether the lock is hot, or keeps the pauses of
-// before (LeavesItToWhoComesBack); one that counts only the last pauses (TakesWhatItsOwnerComesBackForTooSeldom); the
-// slice never over (ASliceEnds); `*seen` not renewed (ACountMayWrap), or >= made >
-// (ALockIsHotWhileReleasesCome); `since` not cut to 16 bits (AHotLocksCountMayWrap).
+// Shown able to fail, each by the test named: every lock hot, or none (TakesWhatItsOwnerComesBackForTooSeldom,
+// LeavesItToWhoComesBack); `hot` found out at each look, or the window not begun anew (IsHotByWhatAWindowCounts); not
+// rounded (IsHotByWhatAWindowCounts); `seen` renewed at looks that find it held (AReleaseJustSeenIsNoNews); the slice
+// never over (ASliceEnds); `since` not cut to 16 bits (ACountMayWrap); an age below zero taken for a great one
+// (AClockMayBeBehind); asked without a release, or while it is hot, or at once again (AsksWhenItHasMissedARelease).
 #include <gtest/gtest.h>
 
 #include "holdfast/flexguard.h"
@@ -15,63 +16,117 @@ namespace {
 
 constexpr uint64_t begin_ns = 1'000'000'000;
 
-// A look that finds the word free, so many pauses after the last.
-bool takes(hf_pace &pace, unsigned pauses, hf_release_count releases, uint64_t now_ns) {
-    hf_pace_paused(&pace, pauses);
-    return hf_pace_takes(&pace, releases, now_ns);
-}
+struct flexguard_pace : testing::Test {
+    // A look, so long after the last, which has come after so many releases. Returns whether the word is taken.
+    bool takes(uint64_t after_ns, unsigned more_releases) {
+        now_ns += after_ns;
+        releases = static_cast<hf_release_count>(releases + more_releases);
+        if (hf_pace_takes_at_once(&pace, releases))
+            return true;
+        hf_pace_learn(&pace, true, releases, now_ns);
+        return hf_pace_takes(&pace, now_ns);
+    }
 
-TEST(flexguard_pace, TakesWhatNobodyComesBackFor) {
+    void finds_it_held(uint64_t after_ns, unsigned more_releases) {
+        now_ns += after_ns;
+        releases = static_cast<hf_release_count>(releases + more_releases);
+        hf_pace_learn(&pace, false, releases, now_ns);
+    }
+
+    bool asks() { return hf_pace_asks(&pace, releases, now_ns); }
+
+    void begin(hf_release_count count) {
+        releases = count;
+        pace = hf_pace_begin(count, now_ns);
+    }
+
+    uint64_t now_ns = begin_ns;
+    hf_release_count releases = 7;
     hf_pace pace = hf_pace_begin(7, begin_ns);
-    EXPECT_TRUE(takes(pace, 1, 7, begin_ns + 1)) << "free since the first look";
-    pace = hf_pace_begin(7, begin_ns);
-    EXPECT_FALSE(takes(pace, 1, 8, begin_ns + 1)) << "just released: its owner may come back";
-    EXPECT_TRUE(takes(pace, 1, 8, begin_ns + 2)) << "it has not";
+};
+
+TEST_F(flexguard_pace, TakesWhatNobodyComesBackFor) {
+    EXPECT_TRUE(takes(1, 0)) << "free since the first look";
+    begin(7);
+    EXPECT_FALSE(takes(1, 1)) << "just released: its owner may come back";
+    EXPECT_TRUE(takes(1, 0)) << "it has not";
 }
 
-TEST(flexguard_pace, LeavesItToWhoComesBack) {
-    hf_pace pace = hf_pace_begin(0, begin_ns);
-    for (hf_release_count releases = 8; releases < 800; releases += 8)
-        EXPECT_FALSE(takes(pace, 8 * HF_HOT_PAUSES, releases, begin_ns + releases));
+TEST_F(flexguard_pace, AReleaseJustSeenIsNoNews) {
+    finds_it_held(1, 1); // counted, and about to be let go
+    EXPECT_FALSE(takes(1, 0));
 }
 
-TEST(flexguard_pace, TakesWhatItsOwnerComesBackForTooSeldom) {
-    hf_pace pace = hf_pace_begin(0, begin_ns);
-    EXPECT_TRUE(takes(pace, HF_HOT_PAUSES + 1, 1, begin_ns + 1));
-    hf_pace_paused(&pace, HF_HOT_PAUSES); // and found it held
-    EXPECT_TRUE(takes(pace, 1, 2, begin_ns + 2));
+TEST_F(flexguard_pace, LeavesItToWhoComesBack) {
+    for (int look = 0; look < 100; look++)
+        EXPECT_FALSE(takes(HF_HOT_NS, 1));
 }
 
-TEST(flexguard_pace, ASliceEnds) {
-    hf_pace pace = hf_pace_begin(0, begin_ns);
-    EXPECT_FALSE(takes(pace, 1, 1, begin_ns + HF_PACE_SLICE_NS - 1));
-    EXPECT_TRUE(takes(pace, 1, 2, begin_ns + HF_PACE_SLICE_NS)) << "P1";
-    EXPECT_TRUE(takes(pace, 1, 3, begin_ns + 2 * HF_PACE_SLICE_NS)) << "and stays over";
+TEST_F(flexguard_pace, TakesWhatItsOwnerComesBackForTooSeldom) {
+    EXPECT_FALSE(takes(HF_HOT_NS, 1)) << "not known yet";
+    EXPECT_TRUE(takes(HF_HOT_WINDOW_NS, 1));
+    EXPECT_TRUE(hf_pace_takes_at_once(&pace, ++releases)) << "known now";
 }
 
-TEST(flexguard_pace, ACountMayWrap) {
-    hf_pace pace = hf_pace_begin(UINT16_MAX, begin_ns);
-    EXPECT_FALSE(takes(pace, 1, 0, begin_ns + 1));
-    EXPECT_TRUE(takes(pace, 2 * HF_HOT_PAUSES, 1, begin_ns + 2));
+TEST_F(flexguard_pace, IsHotByWhatAWindowCounts) {
+    finds_it_held(HF_HOT_WINDOW_NS - 1, 0);
+    EXPECT_TRUE(pace.hot) << "too early to say";
+    finds_it_held(1, 1);
+    EXPECT_FALSE(pace.hot) << "P2";
+    finds_it_held(HF_HOT_WINDOW_NS, 2);
+    EXPECT_TRUE(pace.hot) << "those of before do not count";
+    finds_it_held(10 * HF_HOT_NS + HF_HOT_NS / 2, 10);
+    EXPECT_TRUE(pace.hot) << "rounded";
+    finds_it_held(10 * HF_HOT_NS + HF_HOT_NS / 2 + 1, 10);
+    EXPECT_FALSE(pace.hot);
 }
 
-TEST(flexguard_pace, ALockIsHotWhileReleasesCome) {
-    hf_release_count seen = 7;
-    EXPECT_TRUE(hf_lock_is_hot(&seen, 15, 8 * HF_HOT_PAUSES)) << "as many as it takes";
-    EXPECT_FALSE(hf_lock_is_hot(&seen, 22, 8 * HF_HOT_PAUSES)) << "P2: one less";
-    EXPECT_FALSE(hf_lock_is_hot(&seen, 22, 1)) << "P2: those of before do not count";
-    EXPECT_TRUE(hf_lock_is_hot(&seen, 23, 1));
+TEST_F(flexguard_pace, ASliceEnds) {
+    EXPECT_FALSE(takes(HF_PACE_SLICE_NS - 1, 2000));
+    EXPECT_TRUE(takes(1, 1)) << "P1";
+    EXPECT_TRUE(takes(HF_PACE_SLICE_NS, 2000)) << "and stays over";
 }
 
-TEST(flexguard_pace, AHotLocksCountMayWrap) {
-    hf_release_count seen = UINT16_MAX;
-    EXPECT_TRUE(hf_lock_is_hot(&seen, 1, 2 * HF_HOT_PAUSES));
-    seen = UINT16_MAX;
-    EXPECT_FALSE(hf_lock_is_hot(&seen, 0, 2 * HF_HOT_PAUSES));
+TEST_F(flexguard_pace, ACountMayWrap) {
+    begin(UINT16_MAX - 1);
+    finds_it_held(HF_HOT_WINDOW_NS, 3);
+    EXPECT_TRUE(pace.hot);
+    begin(UINT16_MAX);
+    finds_it_held(HF_HOT_WINDOW_NS, 1);
+    EXPECT_FALSE(pace.hot);
+}
+
+TEST_F(flexguard_pace, AClockMayBeBehind) {
+    now_ns -= 1;
+    finds_it_held(0, 0);
+    EXPECT_TRUE(pace.hot) << "no time has passed";
+}
+
+TEST_F(flexguard_pace, AsksWhenItHasMissedARelease) {
+    finds_it_held(HF_HOT_WINDOW_NS, 0);
+    finds_it_held(HF_ASK_NS, 0);
+    EXPECT_FALSE(asks()) << "one long section: no owner that comes back";
+    finds_it_held(1, 1);
+    EXPECT_TRUE(asks());
+    finds_it_held(HF_ASK_NS, 0);
+    EXPECT_FALSE(asks()) << "no owner has come back since";
+    finds_it_held(1, 1);
+    EXPECT_TRUE(asks());
+    finds_it_held(HF_ASK_NS - 1, 1);
+    EXPECT_FALSE(asks()) << "soon again";
+    finds_it_held(1, 0);
+    EXPECT_TRUE(asks());
+}
+
+TEST_F(flexguard_pace, DoesNotAskForAHotLock) {
+    for (int look = 0; look < 100; look++) {
+        finds_it_held(HF_ASK_NS, 1 + HF_ASK_NS / 160);
+        EXPECT_FALSE(asks());
+    }
 }
 
 // Shown able to fail: without the count in hf_flexguard_give.
-TEST(flexguard_pace, EachReleaseIsCounted) {
+TEST(flexguard_releases, EachReleaseIsCounted) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     for (int use = 0; use < 5; use++) {
         hf_flexguard_lock(&lock);

@@ -2,9 +2,11 @@
 // Which way a hot lock's waiters go, on a clock and a count that the test sets.
 //
 // Shown able to fail, each by the test named: the way never changed (TriesBothWays); the better way taken for the worse
-// (KeepsWhatGetsItReleasedMoreOften); no windows for the worse one (SeesThatTheOtherWayHasBecomeBetter); windows
-// counted however late they end (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the
-// trial's lock not compared (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind).
+// (KeepsWhatGetsItReleasedMoreOften); no windows for the worse one (SeesThatTheOtherWayHasBecomeBetter); a period that
+// stays, or has no bound, or is set by every window (GoesOnTrying), or only grows
+// (TriesAgainSoonWhatWasBetterThanExpected), or is not begun anew (AWindowForTheWorseWayMayEndUnseen); windows counted however late they end
+// (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the trial's lock not compared
+// (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_trial.h"
@@ -51,10 +53,24 @@ TEST_F(flexguard_trial, KeepsWhatGetsItReleasedMoreOften) {
 }
 
 TEST_F(flexguard_trial, SeesThatTheOtherWayHasBecomeBetter) {
-    left_of(64, 1000, 1200);
-    left_of(8 * HF_TRIAL_PERIOD, 1400, 1000);
-    EXPECT_GE(left_of(HF_TRIAL_PERIOD, 1400, 1000), HF_TRIAL_PERIOD - 1);
-    EXPECT_LT(left_of(HF_TRIAL_PERIOD, 1400, 1000), HF_TRIAL_PERIOD) << "and goes on trying";
+    left_of(4 * HF_TRIAL_PERIOD_MAX, 1000, 1200);
+    left_of(2 * HF_TRIAL_PERIOD_MAX, 1400, 1000);
+    EXPECT_GE(left_of(HF_TRIAL_PERIOD_MAX, 1400, 1000), HF_TRIAL_PERIOD_MAX - 8);
+}
+
+TEST_F(flexguard_trial, GoesOnTrying) {
+    left_of(2, 1000, 1200);
+    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MIN + 1, 1000, 1200), 1);
+    left_of(4 * HF_TRIAL_PERIOD_MAX, 1000, 1200);
+    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MAX + 1, 1000, 1200), 1) << "but less often what is as bad as expected";
+    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MAX + 1, 1000, 1200), 1);
+}
+
+TEST_F(flexguard_trial, TriesAgainSoonWhatWasBetterThanExpected) {
+    left_of(4 * HF_TRIAL_PERIOD_MAX, 1000, 1200);
+    for (int windows = 0; !window(1300, 1200); windows++)
+        ASSERT_LE(windows, HF_TRIAL_PERIOD_MAX);
+    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MIN + 1, 1000, 1200), 1);
 }
 
 TEST_F(flexguard_trial, AWindowThatNobodySawEndTellsNothing) {
@@ -62,6 +78,12 @@ TEST_F(flexguard_trial, AWindowThatNobodySawEndTellsNothing) {
     for (int i = 0; i < 64; i++)
         window(60'000, 0, HF_TRIAL_STALE_NS);
     EXPECT_LE(left_of(8, 1000, 1200), 1);
+}
+
+TEST_F(flexguard_trial, AWindowForTheWorseWayMayEndUnseen) {
+    left_of(2 + HF_TRIAL_PERIOD_MIN, 1000, 1200);
+    EXPECT_TRUE(window(1000, 1200, HF_TRIAL_STALE_NS));
+    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MIN + 1, 1000, 1200), 1) << "the next comes as soon as if it had been seen";
 }
 
 TEST_F(flexguard_trial, ACountMayWrap) {
