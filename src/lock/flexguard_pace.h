@@ -50,6 +50,7 @@ enum { HF_PACE_SLICE_NS = 200 * 1000 };
 enum {
     HF_HOT_NS = 160,
     HF_HOT_WINDOW_NS = 2 * HF_HOT_NS, // found out no faster
+    HF_COLD_NS = 1000,                // or if there was no release for so long
 };
 
 // A question costs the owner a call of the kernel, a tenth of it.
@@ -63,6 +64,7 @@ struct hf_pace {
     hf_release_count asked;  // count at the last question, or the first look
     uint64_t ask_ns;         // not before
     bool hot;
+    bool warm; // a release has been seen, or waited for in vain
 };
 
 // The first look, at the time `now_ns` (CLOCK_MONOTONIC).
@@ -73,7 +75,8 @@ static inline struct hf_pace hf_pace_begin(hf_release_count releases, uint64_t n
                             .seen = releases,
                             .asked = releases,
                             .ask_ns = now_ns + HF_ASK_NS,
-                            .hot = true};
+                            .hot = true,
+                            .warm = false};
 }
 
 // A later look that found the word FREE: whether to take it, by what was known before. Needs no clock, which would be
@@ -87,10 +90,13 @@ static inline void hf_pace_learn(struct hf_pace *pace, bool is_free, hf_release_
     if (is_free)
         pace->seen = releases;
     uint64_t age_ns = now_ns > pace->window_ns ? now_ns - pace->window_ns : 0; // another CPU's clock may be ahead
-    if (age_ns < HF_HOT_WINDOW_NS)
-        return;
     hf_release_count since = (hf_release_count)(releases - pace->window);
-    pace->hot = since * (uint64_t)HF_HOT_NS + HF_HOT_NS / 2 >= age_ns;
+    // Who has just got the lock has cold caches. Its first section says nothing about the next ones.
+    bool first_release = !pace->warm && since != 0;
+    if (!first_release && age_ns < (pace->warm ? HF_HOT_WINDOW_NS : HF_COLD_NS))
+        return;
+    pace->warm = true;
+    pace->hot = first_release || since * (uint64_t)HF_HOT_NS + HF_HOT_NS / 2 >= age_ns;
     pace->window = releases;
     pace->window_ns = now_ns;
 }

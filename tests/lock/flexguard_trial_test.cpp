@@ -4,9 +4,9 @@
 // Shown able to fail, each by the test named: the way never changed (TriesBothWays); the better way taken for the worse
 // (KeepsWhatGetsItReleasedMoreOften); no windows for the worse one (SeesThatTheOtherWayHasBecomeBetter); a period that
 // stays, or has no bound, or is set by every window (GoesOnTrying), or only grows
-// (TriesAgainSoonWhatWasBetterThanExpected), or is not begun anew (AWindowForTheWorseWayMayEndUnseen); windows counted however late they end
-// (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the trial's lock not compared
-// (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind).
+// (TriesAgainSoonWhatWasBetterThanExpected), or is not begun anew (AWindowForTheWorseWayMayEndUnseen); windows counted
+// however late they end (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the trial's
+// lock not compared (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_trial.h"
