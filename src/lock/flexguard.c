@@ -41,8 +41,8 @@
 enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
     HF_FRESHNESS_POLLS = 1 << 10,
-    HF_HEAD_RESTS = 31, // between two looks while the lock is hot: one to two microseconds
-    HF_FIRST_RESTS = 4, // before the first look for a hot lock: time for a release or two
+    HF_HEAD_RESTS = 31,                      // between two looks while the lock is hot: one to two microseconds
+    HF_FIRST_RESTS = HF_HOT_NS / HF_REST_NS, // before the first look for a hot lock: time for a release
     HF_TRIALS_BITS = 8,
 };
 
@@ -66,16 +66,6 @@ static struct hf_trial *trial_of(const uint32_t *word) {
     return &trials[hf_address_hash((uintptr_t)word, HF_TRIALS_BITS)];
 }
 
-// True with the lock held and the caller critical.
-static bool try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
-    // A head is critical by its place in the queue already; by its depth before the head is given away.
-    hf_critical_enter(self);
-    if (hf_word_trylock(word, held))
-        return true;
-    hf_critical_leave(self);
-    return false;
-}
-
 // Takes the word if it is free; if not, its owner's unlock will call the kernel. True with the lock held and the caller
 // critical.
 static bool take_or_announce(uint32_t *word, struct hf_thread_record *self) {
@@ -86,15 +76,16 @@ static bool take_or_announce(uint32_t *word, struct hf_thread_record *self) {
     return false;
 }
 
-// One look at the word. True with the lock held and the caller critical.
+// One look at the word. True with the lock held and the caller critical: a head is so by its place in the queue, and by
+// its depth before the head is given away.
 static bool look_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
                        struct hf_thread_record *self, enum hf_word_state held) {
     bool is_free = hf_load_relaxed(word) == HF_WORD_FREE;
     hf_release_count count = hf_load_relaxed(releases);
     if (is_free && hf_pace_takes_at_once(pace, count)) {
-        if (try_word(word, self, held))
+        if (hf_flexguard_try_word(word, self, held))
             return true;
-        is_free = false;
+        is_free = false; // somebody was faster
     }
     uint64_t now_ns = hf_monotonic_ns();
     hf_pace_learn(pace, is_free, count, now_ns);
@@ -102,7 +93,7 @@ static bool look_takes(uint32_t *word, const hf_release_count *releases, struct 
         return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self);
     if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(trial_of(word), word, count, now_ns))
         return false;
-    return try_word(word, self, held);
+    return hf_flexguard_try_word(word, self, held);
 }
 
 // Polls in the queue. True with the lock held and the caller critical; false when it is time to sleep.

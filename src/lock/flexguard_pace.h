@@ -110,13 +110,9 @@ static inline bool hf_pace_asks(struct hf_pace *pace, hf_release_count releases,
     return true;
 }
 
-static inline bool hf_pace_slice_is_over(const struct hf_pace *pace, uint64_t now_ns) {
-    return now_ns >= pace->slice_end_ns;
-}
-
 // After hf_pace_learn, with the word FREE: whether to take it, whether batches pay or not.
 static inline bool hf_pace_takes(const struct hf_pace *pace, uint64_t now_ns) {
-    return !pace->hot || hf_pace_slice_is_over(pace, now_ns);
+    return !pace->hot || now_ns >= pace->slice_end_ns;
 }
 
 #endif

@@ -87,7 +87,7 @@ static inline void hf_trial_learn(struct hf_trial *trial, hf_release_count relea
     uint32_t now = (uint32_t)(since * UINT64_C(1000000) / took_ns) + 1;
     unsigned way = hf_load_relaxed(&trial->way) % HF_TRIAL_WAYS;
     uint32_t before = hf_load_relaxed(&trial->rate[way]);
-    uint32_t other = hf_load_relaxed(&trial->rate[HF_TRIAL_WAYS - 1 - way]);
+    uint32_t other = hf_load_relaxed(&trial->rate[way == HF_TRIAL_LEAVE ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE]);
     if (before != 0 && before < other)
         hf_trial_set_period(trial, now < other ? hf_trial_longer_period(trial) : (unsigned)HF_TRIAL_PERIOD_MIN);
     hf_store_relaxed(&trial->rate[way], before == 0 ? now : before - before / 4 + now / 4);

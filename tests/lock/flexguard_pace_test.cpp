@@ -136,7 +136,7 @@ TEST_F(flexguard_pace, AsksWhenItHasMissedARelease) {
 
 TEST_F(flexguard_pace, DoesNotAskForAHotLock) {
     for (int look = 0; look < 100; look++) {
-        finds_it_held(HF_ASK_NS, 1 + HF_ASK_NS / 160);
+        finds_it_held(HF_ASK_NS, 1 + unsigned{HF_ASK_NS} / unsigned{HF_HOT_NS});
         EXPECT_FALSE(asks());
     }
 }
