@@ -76,7 +76,9 @@ struct hf_hint_cpu {
     uint32_t
         runnable;   // threads that wanted this CPU at its last switch to a registered process, the running one included
     uint32_t scope; // whose programs alone may use this CPU, as was found last; HF_SCOPE_MACHINE: nobody's
-    uint32_t reserved[14];
+    // CLOCK_MONOTONIC: when a registered process last got it from a thread of another process that could have gone on.
+    uint64_t shared_ns;
+    uint32_t reserved[12];
 };
 
 // The page itself: written by the monitor alone (it is a frozen BPF map), mapped read-only by every registered process.

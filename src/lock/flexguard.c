@@ -21,10 +21,11 @@
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
 // announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock").
 // Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
-// while the lock is released more often that way (flexguard_trial.h). Who polls and never finds it free asks for it.
+// while the lock is released more often that way (flexguard_trial.h). Meanwhile it naps, where other processes want its
+// CPU (flexguard_nap.h). Who polls and never finds it free asks for it.
 //
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; T1 in
-// flexguard_trial.h.
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; P3 in
+// flexguard_nap.h; T1 in flexguard_trial.h.
 // Model: verify/flexguard.pml.
 #include <errno.h>
 
@@ -35,8 +36,10 @@
 #include "base/rest.h"
 #include "hint/hint.h"
 #include "lock/flexguard_lock.h"
+#include "lock/flexguard_nap.h"
 #include "lock/flexguard_trial.h"
 #include "park/deadline.h"
+#include "park/nap.h"
 
 enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
@@ -76,24 +79,33 @@ static bool take_or_announce(uint32_t *word, struct hf_thread_record *self) {
     return false;
 }
 
-// One look at the word. True with the lock held and the caller critical: a head is so by its place in the queue, and by
-// its depth before the head is given away.
-static bool look_takes(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
-                       struct hf_thread_record *self, enum hf_word_state held) {
+enum look {
+    LOOK_TAKES,  // the lock is held, and the caller critical: a head is so by its place in the queue, and by its depth
+                 // before the head is given away
+    LOOK_LEAVES, // the word is FREE, for an owner that comes back for it
+    LOOK_FAILS,
+};
+
+static enum look try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
+    return hf_flexguard_try_word(word, self, held) ? LOOK_TAKES : LOOK_FAILS;
+}
+
+static enum look look_at(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
+                         struct hf_thread_record *self, enum hf_word_state held) {
     bool is_free = hf_load_relaxed(word) == HF_WORD_FREE;
     hf_release_count count = hf_load_relaxed(releases);
     if (is_free && hf_pace_takes_at_once(pace, count)) {
         if (hf_flexguard_try_word(word, self, held))
-            return true;
+            return LOOK_TAKES;
         is_free = false; // somebody was faster
     }
     uint64_t now_ns = hf_monotonic_ns();
     hf_pace_learn(pace, is_free, count, now_ns);
     if (!is_free)
-        return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self);
+        return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self) ? LOOK_TAKES : LOOK_FAILS;
     if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(trial_of(word), word, count, now_ns))
-        return false;
-    return hf_flexguard_try_word(word, self, held);
+        return LOOK_LEAVES;
+    return try_word(word, self, held);
 }
 
 // Polls in the queue. True with the lock held and the caller critical; false when it is time to sleep.
@@ -105,7 +117,7 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     hf_queue_enter(tail, self);
     for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += 1 + rests) {
         if (head) {
-            acquired = look_takes(word, releases, &pace, self, held);
+            acquired = look_at(word, releases, &pace, self, held) == LOOK_TAKES;
             if (acquired)
                 break;
             rests = rests_before_next_look(rests, &pace);
@@ -121,26 +133,55 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     return acquired;
 }
 
+static bool should_nap(const uint32_t *word, const struct hf_naps *naps) {
+    return hf_naps_are_left(naps) && hf_trial_batches_clearly_pay(trial_of(word), word) &&
+           hf_cpu_is_shared(hf_monotonic_ns());
+}
+
+// Until it is time to look at the lock again (flexguard_nap.h).
+static void nap(const uint32_t *word, const hf_release_count *releases, struct hf_naps *naps,
+                struct hf_thread_record *self, struct hf_wait *wait) {
+    hf_release_count before;
+    do {
+        before = hf_load_relaxed(releases);
+        hf_count(self, blocked);
+        hf_wait_falls_asleep(wait);
+        hf_nap(hf_naps_next(naps));
+        hf_wait_awakes(wait);
+    } while (hf_naps_are_left(naps) && hf_load_relaxed(releases) != before &&
+             !hf_trial_turn_is_over(trial_of(word), hf_monotonic_ns()));
+}
+
 // Polls outside the queue, where one may stand that does not run. True with the lock held and the caller critical.
 static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
-                           enum hf_word_state held) {
+                           enum hf_word_state held, struct hf_naps *naps, struct hf_wait *wait) {
     struct hf_pace pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
     int rests = HF_FIRST_RESTS;
     pause_and_rest(rests);
     if (hf_load_relaxed(releases) == pace.seen)
         return false;
     for (int polls = 0; pace.hot && polls < HF_PATIENCE_POLLS; polls += 1 + rests) {
-        if (look_takes(word, releases, &pace, self, held))
+        enum look look = look_at(word, releases, &pace, self, held);
+        if (look == LOOK_TAKES) {
+            if (naps->last_ns != 0)
+                hf_trial_begin_turn(trial_of(word), hf_monotonic_ns());
             return true;
+        }
         rests = rests_before_next_look(rests, &pace);
+        if (look == LOOK_LEAVES && should_nap(word, naps)) {
+            nap(word, releases, naps, self, wait);
+            pace = hf_pace_begin_after_slice(hf_load_relaxed(releases), hf_monotonic_ns());
+            rests = HF_FIRST_RESTS;
+        }
         pause_and_rest(rests);
     }
     return false;
 }
 
-int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                               struct hf_thread_record *self, const struct hf_deadline *deadline,
-                               enum hf_word_state held, struct hf_wait *wait) {
+static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                         struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
+                         bool may_nap, struct hf_wait *wait) {
+    struct hf_naps naps = hf_naps_begin(may_nap);
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
             if (spin_in_queue(word, tail, releases, self, held)) {
@@ -149,7 +190,7 @@ int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_rel
             }
             hf_count(self, mode_switches);
         }
-        if (poll_while_hot(word, releases, self, held)) {
+        if (poll_while_hot(word, releases, self, held, &naps, wait)) {
             hf_count(self, spun);
             return 0;
         }
@@ -166,15 +207,32 @@ int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_rel
     }
 }
 
-int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                      struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
+static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                         struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
+                         bool may_nap) {
     struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
-    int error = hf_flexguard_go_on_waiting(word, tail, releases, self, deadline, held, &wait);
+    int error = go_on_waiting(word, tail, releases, self, deadline, held, may_nap, &wait);
     if (!error)
         hf_count_waited_acquisition(self);
     hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, !error);
     return error;
+}
+
+int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                      struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
+    return wait_and_note(word, tail, releases, self, deadline, held, !deadline);
+}
+
+int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                               struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, false);
+}
+
+int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                               struct hf_thread_record *self, const struct hf_deadline *deadline,
+                               struct hf_wait *wait) {
+    return go_on_waiting(word, tail, releases, self, deadline, HF_WORD_HELD, false, wait);
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {

@@ -15,15 +15,19 @@ extern "C" {
 
 // Waits for the lock. Called after the word was found taken, with the caller not critical. `held` is how to take the
 // word: HF_WORD_HELD, or HF_WORD_HELD_WITH_SLEEPERS for a thread that may have slept on it (I2). Returns 0 with the
-// lock held and the caller critical, or ETIMEDOUT at the deadline (NULL: none).
+// lock held and the caller critical, or ETIMEDOUT at the deadline (NULL: none; then it may nap, flexguard_nap.h).
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held)
     __attribute__((cold, visibility("hidden")));
 
+// The same in a slice of the lock's time, which a nap could outlast, as HF_WORD_HELD.
+int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                               struct hf_thread_record *self, const struct hf_deadline *deadline)
+    __attribute__((cold, visibility("hidden")));
+
 // The same for a part of a longer wait. The caller counts the wait and the acquisition, and notes them.
 int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                               struct hf_thread_record *self, const struct hf_deadline *deadline,
-                               enum hf_word_state held, struct hf_wait *wait)
+                               struct hf_thread_record *self, const struct hf_deadline *deadline, struct hf_wait *wait)
     __attribute__((cold, visibility("hidden")));
 
 // Takes the word if it is free, as `held` (see hf_flexguard_wait). The caller counts the acquisition.

@@ -39,6 +39,8 @@ enum {
     // at least, and of twice as many after each that was as bad as expected. What has changed is seen in some 25 ms.
     HF_TRIAL_PERIOD_MIN = 16,
     HF_TRIAL_PERIOD_MAX = 256,
+    // For so long a lock that somebody has napped for is left to him.
+    HF_TRIAL_TURN_NS = 500 * 1000,
 };
 
 enum hf_trial_way {
@@ -51,6 +53,7 @@ enum hf_trial_way {
 struct hf_trial {
     const void *lock;
     uint64_t since_ns;            // the window's begin
+    uint64_t turn_ns;             // when a waiter that had napped got the lock last
     uint32_t rate[HF_TRIAL_WAYS]; // releases in a millisecond, the last window's a quarter of it; 0: not known
     uint16_t period;              // from one window for the way that does worse to the next
     uint16_t windows_left;        // until the next
@@ -125,6 +128,21 @@ static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_
     enum hf_trial_way way = hf_trial_next_way(trial);
     hf_trial_begin_window(trial, releases, way);
     return way == HF_TRIAL_LEAVE;
+}
+
+// Do batches get the lock released more often by so much that it is no accident?
+static inline bool hf_trial_batches_clearly_pay(const struct hf_trial *trial, const void *lock) {
+    uint64_t leave = hf_load_relaxed(&trial->rate[HF_TRIAL_LEAVE]), take = hf_load_relaxed(&trial->rate[HF_TRIAL_TAKE]);
+    return hf_load_relaxed(&trial->lock) == lock && take != 0 && 8 * leave > 9 * take;
+}
+
+// Who has napped for the lock has it.
+static inline void hf_trial_begin_turn(struct hf_trial *trial, uint64_t now_ns) {
+    hf_store_relaxed(&trial->turn_ns, now_ns);
+}
+
+static inline bool hf_trial_turn_is_over(const struct hf_trial *trial, uint64_t now_ns) {
+    return now_ns >= hf_load_relaxed(&trial->turn_ns) + HF_TRIAL_TURN_NS;
 }
 
 #ifdef __cplusplus

@@ -307,10 +307,10 @@ int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, cons
     hf_rwscl_wait_begins(wait, self);
     // Who was woken and has not run yet is not away (writers_are_away).
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
-    int error = hf_rwscl_is_writers(hf_load_relaxed(&lock->state))
-                    ? hf_flexguard_go_on_waiting(&lock->word, &lock->spinners, &lock->releases, self, deadline,
-                                                 HF_WORD_HELD, &wait->wait)
-                    : sleep_for_word(lock, self, deadline, &wait->wait);
+    int error =
+        hf_rwscl_is_writers(hf_load_relaxed(&lock->state))
+            ? hf_flexguard_go_on_waiting(&lock->word, &lock->spinners, &lock->releases, self, deadline, &wait->wait)
+            : sleep_for_word(lock, self, deadline, &wait->wait);
     hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
     return error;
 }

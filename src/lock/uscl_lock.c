@@ -224,7 +224,7 @@ int hf_uscl_wait(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_
     if (!share)
         return acquire_by_slice(lock, slices, self, deadline);
     // Held meanwhile: by another thread of the class, or one that has tried or stayed in.
-    if (hf_flexguard_wait(lock.word, &slices->spinners, &slices->releases, self, deadline, HF_WORD_HELD))
+    if (hf_flexguard_wait_in_slice(lock.word, &slices->spinners, &slices->releases, self, deadline))
         return ETIMEDOUT;
     hold_after_wait(slices, self);
     return 0;

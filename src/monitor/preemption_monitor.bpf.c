@@ -92,8 +92,8 @@ static struct hf_hint_page *hint_page(void) {
 
 // Workers that the kernel makes in a process (for io_uring, say) have a copy of their maker's TLS base: its record is
 // not theirs. A thread that is exiting holds nothing that it could give back (M2). The numbers are PF_EXITING,
-// PF_IO_WORKER, PF_USER_WORKER and PF_KTHREAD.
-enum { NO_RECORD_FLAGS = 0x4 | 0x10 | 0x4000 | 0x200000 };
+// PF_IO_WORKER and PF_USER_WORKER.
+enum { PF_KTHREAD = 0x200000, NO_RECORD_FLAGS = 0x4 | 0x10 | 0x4000 | PF_KTHREAD };
 
 static struct hf_followed_process *process_of(struct task_struct *task) {
     struct task_struct *leader = task->group_leader;
@@ -217,11 +217,19 @@ static uint32_t runnable_beside(struct task_struct *task) {
     return runnable;
 }
 
-static void note_company(struct task_struct *task) {
+// A kernel's thread soon has done what it was woken for. So has the idle one.
+static bool is_stranger_to(struct task_struct *task, struct task_struct *other) {
+    return task->group_leader != other->group_leader && task->pid != 0 && !(task->flags & PF_KTHREAD);
+}
+
+static void note_company(struct task_struct *prev, bool prev_could_go_on, struct task_struct *next) {
     struct hf_hint_page *page = hint_page();
     uint32_t cpu = bpf_get_smp_processor_id();
-    if (page && cpu < HF_HINT_CPUS)
-        page->cpu[cpu].runnable = runnable_beside(task);
+    if (!page || cpu >= HF_HINT_CPUS)
+        return;
+    page->cpu[cpu].runnable = runnable_beside(next);
+    if (prev_could_go_on && is_stranger_to(prev, next))
+        page->cpu[cpu].shared_ns = bpf_ktime_get_ns();
 }
 
 // May this thread be counted? Not while nobody is (M1): what a thread adds to the machine's count when it is marked is
@@ -237,9 +245,9 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
         return 0;
     struct hf_followed_process *process = process_of(prev);
     struct hf_critical_words words = {};
+    // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
+    bool could_go_on = preempt || prev_state == 0;
     if (process && !is_ending(prev) && is_critical(prev, process, &words)) {
-        // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
-        bool could_go_on = preempt || prev_state == 0;
         struct mark *mark = count_out(prev, process, could_go_on);
         if (mark && words.critical_depth > 0)
             holder_leaves(ctx, &mark->absence, process->since_ns, words.lock, could_go_on);
@@ -249,7 +257,7 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
     if (may_be_counted(next))
         count_in(next);
     if (next->group_leader->bpf_storage)
-        note_company(next);
+        note_company(prev, could_go_on, next);
     return 0;
 }
 

@@ -50,6 +50,22 @@ TEST_F(hint, SpinningDoesNotPayWhereOthersWantTheCpu) {
     EXPECT_FALSE(hf_spinning_pays());
 }
 
+TEST_F(hint, ACpuIsSharedThatOthersWantAndHadLately) {
+    uint64_t now_ns = hf_monotonic_ns();
+    EXPECT_FALSE(hf_cpu_is_shared(now_ns)) << "without a monitor nobody knows";
+    hf_hint_listen_to(page_.get());
+    EXPECT_FALSE(hf_cpu_is_shared(now_ns));
+    for (auto &cpu : page_->cpu) {
+        cpu.runnable = 2;
+        cpu.shared_ns = now_ns;
+    }
+    EXPECT_TRUE(hf_cpu_is_shared(now_ns));
+    EXPECT_FALSE(hf_cpu_is_shared(now_ns + HF_SHARED_CPU_NS)) << "its own threads want it";
+    for (auto &cpu : page_->cpu)
+        cpu.runnable = 1;
+    EXPECT_FALSE(hf_cpu_is_shared(now_ns)) << "they have gone";
+}
+
 TEST_F(hint, CurrentCpuIsTheKernels) {
     cpu_set_t set;
     CPU_ZERO(&set);

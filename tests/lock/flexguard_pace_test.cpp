@@ -6,7 +6,8 @@
 // (IsHotByWhatAWindowCounts); the first section counted (TheFirstSectionMayBeSlow), or waited for without end
 // (NoReleaseIsAnAnswerToo); `seen` renewed at looks that find it held (AReleaseJustSeenIsNoNews); the slice never over
 // (ASliceEnds); `since` not cut to 16 bits (ACountMayWrap); an age below zero taken for a great one
-// (AClockMayBeBehind); asked without a release, or while it is hot, or at once again (AsksWhenItHasMissedARelease).
+// (AClockMayBeBehind); asked without a release, or while it is hot, or at once again (AsksWhenItHasMissedARelease);
+// a slice of its own for who has left the lock alone before (TakesItsTurnAfterANap).
 #include <gtest/gtest.h>
 
 #include "holdfast/flexguard.h"
@@ -51,6 +52,12 @@ TEST_F(flexguard_pace, TakesWhatNobodyComesBackFor) {
     begin(7);
     EXPECT_FALSE(takes(1, 1)) << "just released: its owner may come back";
     EXPECT_TRUE(takes(1, 0)) << "it has not";
+}
+
+TEST_F(flexguard_pace, TakesItsTurnAfterANap) {
+    pace = hf_pace_begin_after_slice(releases, now_ns);
+    finds_it_held(1, 1);
+    EXPECT_TRUE(takes(1, 1)) << "although its owner comes back for it";
 }
 
 TEST_F(flexguard_pace, AReleaseJustSeenIsNoNews) {

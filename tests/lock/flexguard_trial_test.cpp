@@ -6,7 +6,9 @@
 // stays, or has no bound, or is set by every window (GoesOnTrying), or only grows
 // (TriesAgainSoonWhatWasBetterThanExpected), or is not begun anew (AWindowForTheWorseWayMayEndUnseen); windows counted
 // however late they end (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the trial's
-// lock not compared (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind).
+// lock not compared (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind); an eighth more
+// not asked for, or of a way that is not known, or of another's lock (BatchesClearlyPayWhereTheyGiveAnEighthMore); a
+// turn without an end, or none (ATurnEnds).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_trial.h"
@@ -112,6 +114,26 @@ TEST_F(flexguard_trial, AClockMayBeBehind) {
     EXPECT_FALSE(hf_trial_leaves(&trial, &lock, releases, now_ns));
     EXPECT_FALSE(hf_trial_leaves(&trial, &lock, releases, now_ns - 1));
     EXPECT_EQ(trial.since_ns, now_ns) << "the same window";
+}
+
+TEST_F(flexguard_trial, BatchesClearlyPayWhereTheyGiveAnEighthMore) {
+    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &lock)) << "nothing is known";
+    left_of(2, 1200, 1000);
+    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &lock)) << "only one way is";
+    left_of(8, 1200, 1000);
+    EXPECT_TRUE(hf_trial_batches_clearly_pay(&trial, &lock));
+    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &other));
+    trial = {};
+    left_of(8, 1100, 1000);
+    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &lock));
+}
+
+TEST_F(flexguard_trial, ATurnEnds) {
+    EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns));
+    hf_trial_begin_turn(&trial, now_ns);
+    EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns - 1)) << "another CPU's clock";
+    EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS - 1));
+    EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS));
 }
 
 } // namespace

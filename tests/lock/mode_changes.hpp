@@ -23,6 +23,7 @@ public:
             while (!stop_) {
                 hf_store_relaxed(&page_->heartbeat_ns, hf_monotonic_ns());
                 hf_store_relaxed(&page_->scope[HF_SCOPE_MACHINE].preempted_critical_sections, changes_++ % 2);
+                share_cpus(changes_ % 4 < 2 ? 1 : 2);
                 std::this_thread::sleep_for(std::chrono::microseconds(changes_ % 7 ? 20 : 300));
             }
         });
@@ -35,6 +36,13 @@ public:
     unsigned long changes() const { return changes_; }
 
 private:
+    void share_cpus(std::uint32_t runnable) {
+        for (unsigned cpu = 0; cpu < std::thread::hardware_concurrency() && cpu < HF_HINT_CPUS; cpu++) {
+            hf_store_relaxed(&page_->cpu[cpu].runnable, runnable);
+            hf_store_relaxed(&page_->cpu[cpu].shared_ns, hf_monotonic_ns());
+        }
+    }
+
     hf_hint_page *page_;
     std::atomic<bool> stop_ = false;
     std::atomic<unsigned long> changes_ = 0;

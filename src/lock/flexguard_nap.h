@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Who polls for a hot lock on a CPU that other processes want leaves it to them for a while, where batches pay.
+//
+// With as many threads as CPUs, a waiter that polls while the owner works costs nothing. Beside other processes it
+// costs its own process's share of the CPU: the scheduler counts the time that it polls as time that it worked. To
+// sleep on the word costs more: its owner, which takes the lock again some ten nanoseconds later, calls the kernel at
+// each release. So the waiter naps, and tells nobody.
+//
+//     +-------+   hot, left to its owner, on a shared CPU    +------+
+//     | polls | -------------------------------------------> | naps | <-+  released, and within a turn:
+//     +-------+ <------------------------------------------- +------+ --+  twice as long as before
+//        takes the word when it is FREE: its slice is over
+//
+// A turn is the time for which a lock that is hot stays where it is once a napper has got it (flexguard_trial.h). So
+// however many nap, it moves to another CPU once in a turn.
+//
+// P3  Bounded. In one wait a waiter naps for HF_NAPS_NS, and until its last nap ends. No nap is longer than those before
+//     it and the first one together: so it comes too late by no more than it would have polled in vain.
+#ifndef HF_LOCK_FLEXGUARD_NAP_H
+#define HF_LOCK_FLEXGUARD_NAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// docs/flexguard.md, "On a CPU that others want".
+enum {
+    HF_FIRST_NAP_NS = 250 * 1000,
+    HF_LONGEST_NAP_NS = 4 * 1000 * 1000, // a scheduler's slice: so long who wants a shared CPU waits for it anyway
+    HF_NAPS_NS = 32 * 1000 * 1000,       // in one wait
+};
+
+// What a wait has napped so far.
+struct hf_naps {
+    uint32_t slept_ns;
+    uint32_t last_ns;
+};
+
+static inline struct hf_naps hf_naps_begin(bool may_nap) {
+    return (struct hf_naps){.slept_ns = may_nap ? 0 : (uint32_t)HF_NAPS_NS, .last_ns = 0};
+}
+
+static inline bool hf_naps_are_left(const struct hf_naps *naps) {
+    return naps->slept_ns < HF_NAPS_NS;
+}
+
+// The length of the next nap.
+static inline uint32_t hf_naps_next(struct hf_naps *naps) {
+    uint32_t twice = 2 * naps->last_ns;
+    if (twice < HF_FIRST_NAP_NS)
+        twice = HF_FIRST_NAP_NS;
+    naps->last_ns = twice < HF_LONGEST_NAP_NS ? twice : (uint32_t)HF_LONGEST_NAP_NS;
+    naps->slept_ns += naps->last_ns;
+    return naps->last_ns;
+}
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How long a waiter for a hot lock naps on a CPU that others want (P3).
+//
+// Shown able to fail, each by the test named: naps of one length, and the first one zero (AreTwiceAsLongEachTime); no
+// longest nap (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks (AreNotForAll).
+#include <gtest/gtest.h>
+
+#include "lock/flexguard_nap.h"
+
+namespace {
+
+TEST(flexguard_nap, AreTwiceAsLongEachTime) {
+    hf_naps naps = hf_naps_begin(true);
+    EXPECT_EQ(hf_naps_next(&naps), static_cast<uint32_t>(HF_FIRST_NAP_NS));
+    EXPECT_EQ(hf_naps_next(&naps), 2u * HF_FIRST_NAP_NS);
+    EXPECT_EQ(hf_naps_next(&naps), 4u * HF_FIRST_NAP_NS);
+}
+
+TEST(flexguard_nap, AreNoLongerThanASchedulersSlice) {
+    hf_naps naps = hf_naps_begin(true);
+    for (int i = 0; i < 100; i++)
+        EXPECT_LE(hf_naps_next(&naps), static_cast<uint32_t>(HF_LONGEST_NAP_NS));
+    EXPECT_EQ(hf_naps_next(&naps), static_cast<uint32_t>(HF_LONGEST_NAP_NS));
+}
+
+TEST(flexguard_nap, EndInAWait) {
+    hf_naps naps = hf_naps_begin(true);
+    EXPECT_TRUE(hf_naps_are_left(&naps));
+    uint64_t slept_ns = 0;
+    for (int i = 0; hf_naps_are_left(&naps); i++) {
+        ASSERT_LT(i, 1000);
+        slept_ns += hf_naps_next(&naps);
+    }
+    EXPECT_LT(slept_ns, uint64_t{HF_NAPS_NS} + HF_LONGEST_NAP_NS);
+}
+
+TEST(flexguard_nap, AreNotForAll) {
+    hf_naps naps = hf_naps_begin(false);
+    EXPECT_FALSE(hf_naps_are_left(&naps));
+}
+
+} // namespace

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// On which CPUs do other processes want to run, too? The page says when a process last got a CPU from one of them.
+//
+// Shown able to fail, each by the test named: the time never noted (IsSharedWithAnotherProcess); noted at each switch
+// (ItsOwnThreadsAreNoStrangers); noted whatever the thread that had the CPU did next (WhoGoesToSleepWantsItNoMore).
+#include <algorithm>
+#include <thread>
+
+#include "base/clock.h"
+#include "monitor/followed_child.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr int cpu = 0;
+
+class shared_cpu : public testing::Test {
+protected:
+    // Was the CPU got from another process in the time to come?
+    bool is_shared_for(int ms) const {
+        std::uint64_t since_ns = hf_monotonic_ns();
+        for (int waited_ms = 0; waited_ms < ms; waited_ms++) {
+            if (hf_load_relaxed(&watcher->page().cpu[cpu].shared_ns) > since_ns)
+                return true;
+            usleep(1000);
+        }
+        return false;
+    }
+
+    std::unique_ptr<monitor> watcher = monitor_or_skip();
+};
+
+// A process that nobody follows.
+class stranger {
+public:
+    explicit stranger(const std::function<void()> &body) : pid_(fork()) {
+        if (pid_ != 0)
+            return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        stay_on_cpu(cpu);
+        body();
+        _exit(0);
+    }
+    ~stranger() {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+    stranger(const stranger &) = delete;
+    stranger &operator=(const stranger &) = delete;
+
+private:
+    pid_t pid_;
+};
+
+TEST_F(shared_cpu, IsSharedWithAnotherProcess) {
+    followed_child child(*watcher, [] {
+        stay_on_cpu(cpu);
+        busy_forever();
+    });
+    stranger busy(busy_forever);
+    EXPECT_TRUE(is_shared_for(10'000));
+}
+
+// Other processes of the machine may want this CPU now and then: there is a time in which none does.
+TEST_F(shared_cpu, ItsOwnThreadsAreNoStrangers) {
+    followed_child child(*watcher, [] {
+        stay_on_cpu(cpu);
+        std::thread second(busy_forever);
+        busy_forever();
+    });
+    bool always = true;
+    for (int i = 0; always && i < 100; i++)
+        always = is_shared_for(50);
+    EXPECT_FALSE(always);
+}
+
+TEST_F(shared_cpu, WhoGoesToSleepWantsItNoMore) {
+    followed_child child(*watcher, [] {
+        stay_on_cpu(cpu);
+        busy_forever();
+    });
+    stranger sleepy([] {
+        for (;;)
+            usleep(1000);
+    });
+    bool always = true;
+    for (int i = 0; always && i < 100; i++)
+        always = is_shared_for(50);
+    EXPECT_FALSE(always);
+}
+
+} // namespace
+} // namespace holdfast::test
