@@ -31,6 +31,7 @@
 #include "base/atomic.h"
 #include "base/check.h"
 #include "base/cpu.h"
+#include "base/only_thread.h"
 #include "park/futex.h"
 
 #ifdef __cplusplus
@@ -49,10 +50,30 @@ static inline bool hf_word_trylock(uint32_t *word, enum hf_word_state held) {
     return hf_cas_acquire(word, HF_WORD_FREE, held);
 }
 
+// The same of a word that no other process takes: what costs most, an atomic instruction, is spared while there is no
+// other thread. (A signal handler may come in between. By its end it has given back what it has taken.)
+static inline bool hf_word_trylock_own(uint32_t *word, enum hf_word_state held) {
+    if (HF_LIKELY(!hf_is_only_thread()))
+        return hf_word_trylock(word, held);
+    if (hf_load_relaxed(word) != HF_WORD_FREE)
+        return false;
+    hf_store_relaxed(word, held);
+    return true;
+}
+
 // Gives the lock back and says whether a sleeper must be woken. Release: pairs with every acquire on the word.
 static inline bool hf_word_release(uint32_t *word) {
     uint32_t was = hf_exchange_release(word, HF_WORD_FREE);
     HF_CHECK("I1", was != HF_WORD_FREE);
+    return was == HF_WORD_HELD_WITH_SLEEPERS;
+}
+
+static inline bool hf_word_release_own(uint32_t *word) {
+    if (HF_LIKELY(!hf_is_only_thread()))
+        return hf_word_release(word);
+    uint32_t was = hf_load_relaxed(word);
+    HF_CHECK("I1", was != HF_WORD_FREE);
+    hf_store_relaxed(word, HF_WORD_FREE);
     return was == HF_WORD_HELD_WITH_SLEEPERS;
 }
 
