@@ -14,8 +14,8 @@
 // A turn is the time for which a lock that is hot stays where it is once a napper has got it (flexguard_trial.h). So
 // however many nap, it moves to another CPU once in a turn.
 //
-// P3  Bounded. In one wait a waiter naps for HF_NAPS_NS, and until its last nap ends. No nap is longer than those before
-//     it and the first one together: so it comes too late by no more than it would have polled in vain.
+// P3  Bounded. In one wait a waiter naps for HF_NAPS_NS, and until its last nap ends. No nap is longer than those
+//     before it and the first one together: so it comes too late by no more than it would have polled in vain.
 #ifndef HF_LOCK_FLEXGUARD_NAP_H
 #define HF_LOCK_FLEXGUARD_NAP_H
 
