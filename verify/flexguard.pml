@@ -231,6 +231,12 @@ looking:
            slept = false; swap_free_for(HF_WORD_HELD)
 #endif
        }; goto holding
+    // wake_is_passed_on, before a nap.
+#ifndef MUTANT_PASSER_STORES
+    :: atomic { slept && WORD == HF_WORD_HELD -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto looking
+#else
+    :: atomic { slept -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto looking
+#endif
     :: true // it is not hot
     fi;
 

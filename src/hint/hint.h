@@ -47,7 +47,7 @@ static inline bool hf_cpu_is_shared(uint64_t now_ns) {
     if (cpu >= HF_HINT_CPUS)
         return false;
     const struct hf_hint_cpu *line = &hf_load_relaxed(&hf_hint)->cpu[cpu];
-    return hf_load_relaxed(&line->runnable) > 1 && now_ns < hf_load_relaxed(&line->shared_ns) + HF_SHARED_CPU_NS;
+    return hf_load_relaxed(&line->runnable) > 1 && now_ns - hf_load_relaxed(&line->shared_ns) < HF_SHARED_CPU_NS;
 }
 
 // Is the monitor still there? False once its heart has not beaten for HF_HEARTBEAT_STALE_NS, or it has said goodbye.

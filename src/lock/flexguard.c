@@ -47,6 +47,7 @@ enum {
     HF_HEAD_RESTS = 31,                      // between two looks while the lock is hot: one to two microseconds
     HF_FIRST_RESTS = HF_HOT_NS / HF_REST_NS, // before the first look for a hot lock: time for a release
     HF_TRIALS_BITS = 8,
+    HF_PASSING_POLLS = 64,
 };
 
 // Between two looks: a pause at least, and so many rests.
@@ -133,23 +134,48 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     return acquired;
 }
 
-static bool should_nap(const uint32_t *word, const struct hf_naps *naps) {
+// Not with a deadline; nor while others may wait for what the caller holds, or stand behind it in a queue (a signal
+// handler's interrupted wait).
+static bool may_nap(const struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    return !deadline && self->critical.critical_depth == 0 && hf_queue_may_enter(self);
+}
+
+// Who was woken may be the only one that was, while others sleep (I2). Before it naps it announces them again, as if it
+// were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when it looked.
+static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
+    if (held == HF_WORD_HELD)
+        return true;
+    for (int polls = 0; polls < HF_PASSING_POLLS; polls++) {
+        uint32_t state = hf_load_relaxed(word);
+        if (state == HF_WORD_HELD_WITH_SLEEPERS ||
+            (state == HF_WORD_HELD && hf_cas_relaxed(word, HF_WORD_HELD, HF_WORD_HELD_WITH_SLEEPERS)))
+            return true;
+        hf_pause();
+    }
+    return false;
+}
+
+static bool should_nap(uint32_t *word, const struct hf_naps *naps, enum hf_word_state held) {
     return hf_naps_are_left(naps) && hf_trial_batches_clearly_pay(trial_of(word), word) &&
-           hf_cpu_is_shared(hf_monotonic_ns());
+           hf_cpu_is_shared(hf_monotonic_ns()) && wake_is_passed_on(word, held);
 }
 
 // Until it is time to look at the lock again (flexguard_nap.h).
 static void nap(const uint32_t *word, const hf_release_count *releases, struct hf_naps *naps,
                 struct hf_thread_record *self, struct hf_wait *wait) {
+    uint64_t now_ns = hf_monotonic_ns();
     hf_release_count before;
     do {
+        uint64_t since_ns = now_ns;
         before = hf_load_relaxed(releases);
         hf_count(self, blocked);
         hf_wait_falls_asleep(wait);
         hf_nap(hf_naps_next(naps));
         hf_wait_awakes(wait);
+        now_ns = hf_monotonic_ns();
+        hf_naps_ended(naps, now_ns - since_ns);
     } while (hf_naps_are_left(naps) && hf_load_relaxed(releases) != before &&
-             !hf_trial_turn_is_over(trial_of(word), hf_monotonic_ns()));
+             !hf_trial_turn_is_over(trial_of(word), now_ns));
 }
 
 // Polls outside the queue, where one may stand that does not run. True with the lock held and the caller critical.
@@ -168,7 +194,7 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
             return true;
         }
         rests = rests_before_next_look(rests, &pace);
-        if (look == LOOK_LEAVES && should_nap(word, naps)) {
+        if (look == LOOK_LEAVES && should_nap(word, naps, held)) {
             nap(word, releases, naps, self, wait);
             pace = hf_pace_begin_after_slice(hf_load_relaxed(releases), hf_monotonic_ns());
             rests = HF_FIRST_RESTS;
@@ -180,8 +206,7 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
 
 static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
-                         bool may_nap, struct hf_wait *wait) {
-    struct hf_naps naps = hf_naps_begin(may_nap);
+                         struct hf_naps naps, struct hf_wait *wait) {
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
             if (spin_in_queue(word, tail, releases, self, held)) {
@@ -209,10 +234,10 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
 
 static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
-                         bool may_nap) {
+                         struct hf_naps naps) {
     struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
-    int error = go_on_waiting(word, tail, releases, self, deadline, held, may_nap, &wait);
+    int error = go_on_waiting(word, tail, releases, self, deadline, held, naps, &wait);
     if (!error)
         hf_count_waited_acquisition(self);
     hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, !error);
@@ -221,18 +246,18 @@ static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_c
 
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
-    return wait_and_note(word, tail, releases, self, deadline, held, !deadline);
+    return wait_and_note(word, tail, releases, self, deadline, held, hf_naps_begin(may_nap(self, deadline)));
 }
 
 int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, false);
+    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, hf_naps_begin(false));
 }
 
 int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline,
                                struct hf_wait *wait) {
-    return go_on_waiting(word, tail, releases, self, deadline, HF_WORD_HELD, false, wait);
+    return go_on_waiting(word, tail, releases, self, deadline, HF_WORD_HELD, hf_naps_begin(false), wait);
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {

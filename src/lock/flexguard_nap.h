@@ -31,12 +31,12 @@ enum {
 
 // What a wait has napped so far.
 struct hf_naps {
-    uint32_t slept_ns;
-    uint32_t last_ns;
+    uint64_t slept_ns;
+    uint32_t last_ns; // the length that the last nap was to have; 0: there was none
 };
 
 static inline struct hf_naps hf_naps_begin(bool may_nap) {
-    return (struct hf_naps){.slept_ns = may_nap ? 0 : (uint32_t)HF_NAPS_NS, .last_ns = 0};
+    return (struct hf_naps){.slept_ns = may_nap ? 0 : (uint64_t)HF_NAPS_NS, .last_ns = 0};
 }
 
 static inline bool hf_naps_are_left(const struct hf_naps *naps) {
@@ -49,8 +49,12 @@ static inline uint32_t hf_naps_next(struct hf_naps *naps) {
     if (twice < HF_FIRST_NAP_NS)
         twice = HF_FIRST_NAP_NS;
     naps->last_ns = twice < HF_LONGEST_NAP_NS ? twice : (uint32_t)HF_LONGEST_NAP_NS;
-    naps->slept_ns += naps->last_ns;
     return naps->last_ns;
+}
+
+// It was as long as this.
+static inline void hf_naps_ended(struct hf_naps *naps, uint64_t slept_ns) {
+    naps->slept_ns += slept_ns;
 }
 
 #endif

@@ -80,6 +80,7 @@ static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_r
     hf_store_relaxed(&trial->lock, lock);
     for (int way = 0; way < HF_TRIAL_WAYS; way++)
         hf_store_relaxed(&trial->rate[way], 0);
+    hf_store_relaxed(&trial->turn_ns, 0);
     hf_trial_set_period(trial, HF_TRIAL_PERIOD_MIN);
     hf_trial_begin_window(trial, releases, HF_TRIAL_LEAVE);
 }

@@ -183,10 +183,11 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
             return 0;
         if (!share)
             return acquire_uncounted(lock, self, deadline);
-        int error = hf_flexguard_acquire(lock.word, &slices->spinners, &slices->releases, self, deadline);
-        if (!error)
-            hold_after_wait(slices, self);
-        return error;
+        bool acquired = hf_flexguard_try_acquire(lock.word, self);
+        if (!acquired && hf_flexguard_wait_in_slice(lock.word, &slices->spinners, &slices->releases, self, deadline))
+            return ETIMEDOUT;
+        hold_after_wait(slices, self);
+        return 0;
     }
     waiter.share = share;
     hf_slice_wake woken = hf_slices_join(slices, &waiter, now);

@@ -61,6 +61,7 @@ TEST_F(hint, ACpuIsSharedThatOthersWantAndHadLately) {
     }
     EXPECT_TRUE(hf_cpu_is_shared(now_ns));
     EXPECT_FALSE(hf_cpu_is_shared(now_ns + HF_SHARED_CPU_NS)) << "its own threads want it";
+    EXPECT_FALSE(hf_cpu_is_shared(now_ns - 1)) << "a clock behind the monitor's: not known";
     for (auto &cpu : page_->cpu)
         cpu.runnable = 1;
     EXPECT_FALSE(hf_cpu_is_shared(now_ns)) << "they have gone";

@@ -2,7 +2,8 @@
 // How long a waiter for a hot lock naps on a CPU that others want (P3).
 //
 // Shown able to fail, each by the test named: naps of one length, and the first one zero (AreTwiceAsLongEachTime); no
-// longest nap (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks (AreNotForAll).
+// longest nap (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks (AreNotForAll);
+// counted in 32 bits (AreAsLongAsTheyWere).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_nap.h"
@@ -29,7 +30,9 @@ TEST(flexguard_nap, EndInAWait) {
     uint64_t slept_ns = 0;
     for (int i = 0; hf_naps_are_left(&naps); i++) {
         ASSERT_LT(i, 1000);
-        slept_ns += hf_naps_next(&naps);
+        uint64_t length_ns = hf_naps_next(&naps);
+        hf_naps_ended(&naps, length_ns);
+        slept_ns += length_ns;
     }
     EXPECT_LT(slept_ns, uint64_t{HF_NAPS_NS} + HF_LONGEST_NAP_NS);
 }
@@ -37,6 +40,13 @@ TEST(flexguard_nap, EndInAWait) {
 TEST(flexguard_nap, AreNotForAll) {
     hf_naps naps = hf_naps_begin(false);
     EXPECT_FALSE(hf_naps_are_left(&naps));
+}
+
+TEST(flexguard_nap, AreAsLongAsTheyWere) {
+    hf_naps naps = hf_naps_begin(true);
+    hf_naps_next(&naps);
+    hf_naps_ended(&naps, uint64_t{1} << 40);
+    EXPECT_FALSE(hf_naps_are_left(&naps)) << "the machine stood still";
 }
 
 } // namespace

@@ -134,6 +134,8 @@ TEST_F(flexguard_trial, ATurnEnds) {
     EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns - 1)) << "another CPU's clock";
     EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS - 1));
     EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS));
+    hf_trial_begin(&trial, &other, 0);
+    EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns)) << "another lock's";
 }
 
 } // namespace
