@@ -33,7 +33,16 @@ int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_rel
 // Takes the word if it is free, as `held` (see hf_flexguard_wait). The caller counts the acquisition.
 static inline bool hf_flexguard_try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
     hf_critical_enter_for(self, word);
-    if (HF_LIKELY(hf_word_trylock_own(word, held)))
+    if (HF_LIKELY(hf_word_trylock(word, held)))
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
+// The same as HF_WORD_HELD, for pthread_mutex_lock: see hf_word_trylock_own.
+static inline bool hf_flexguard_try_own_word(uint32_t *word, struct hf_thread_record *self) {
+    hf_critical_enter_for(self, word);
+    if (HF_LIKELY(hf_word_trylock_own(word)))
         return true;
     hf_critical_leave(self);
     return false;
@@ -69,6 +78,14 @@ static inline void hf_flexguard_acquire_as_sleeper(uint32_t *word, hf_queue_tail
 // notes the release.
 static inline bool hf_flexguard_give(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
     // While the word is ours (I4), hence no atomic addition.
+    hf_store_relaxed(releases, (hf_release_count)(*releases + 1));
+    bool wake = hf_word_release(word);
+    hf_critical_leave(self);
+    return wake;
+}
+
+// The same for pthread_mutex_unlock: see hf_word_trylock_own.
+static inline bool hf_flexguard_give_own(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
     hf_store_relaxed(releases, (hf_release_count)(*releases + 1));
     bool wake = hf_word_release_own(word);
     hf_critical_leave(self);

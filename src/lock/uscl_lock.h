@@ -167,7 +167,7 @@ __attribute__((always_inline)) static inline void hf_uscl_release(struct hf_uscl
         // While the word is ours, hence no atomic addition.
         hf_store_relaxed(&slices->releases, (hf_release_count)(slices->releases + 1));
     }
-    bool sleepers = hf_word_release_own(lock.word);
+    bool sleepers = hf_word_release(lock.word);
     hf_critical_leave(self);
     if (HF_UNLIKELY(sleepers))
         hf_word_wake(lock.word);

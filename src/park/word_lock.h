@@ -50,14 +50,15 @@ static inline bool hf_word_trylock(uint32_t *word, enum hf_word_state held) {
     return hf_cas_acquire(word, HF_WORD_FREE, held);
 }
 
-// The same of a word that no other process takes: what costs most, an atomic instruction, is spared while there is no
-// other thread. (A signal handler may come in between. By its end it has given back what it has taken.)
-static inline bool hf_word_trylock_own(uint32_t *word, enum hf_word_state held) {
+// The same as HF_WORD_HELD, of a word that no other process takes: what costs most, an atomic instruction, is spared
+// while there is no other thread, as glibc spares it in pthread_mutex_lock and pthread_mutex_unlock. There only: in
+// between may come a signal handler, which may not call these two, but may try to take the lock and keep it.
+static inline bool hf_word_trylock_own(uint32_t *word) {
     if (HF_LIKELY(!hf_is_only_thread()))
-        return hf_word_trylock(word, held);
+        return hf_word_trylock(word, HF_WORD_HELD);
     if (hf_load_relaxed(word) != HF_WORD_FREE)
         return false;
-    hf_store_relaxed(word, held);
+    hf_store_relaxed(word, HF_WORD_HELD);
     return true;
 }
 

@@ -136,12 +136,12 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
         return lock_any(posix);
     if (HF_UNLIKELY(seen != 0)) {
         if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) == tid ||
-            !hf_flexguard_try_word(&mutex->word, self, HF_WORD_HELD))
+            !hf_flexguard_try_own_word(&mutex->word, self))
             return lock_any(posix);
         mutex->count = 1;
         return count_as_owner(mutex, self, tid);
     }
-    if (HF_UNLIKELY(!hf_flexguard_try_word(&mutex->word, self, HF_WORD_HELD)))
+    if (HF_UNLIKELY(!hf_flexguard_try_own_word(&mutex->word, self)))
         return wait_for_normal(mutex, self);
     return count_as_owner(mutex, self, tid);
 }
@@ -211,7 +211,7 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
         mutex->count = 0;
     }
     stop_being_owner(mutex);
-    bool wakes = hf_flexguard_give(&mutex->word, &mutex->releases, self);
+    bool wakes = hf_flexguard_give_own(&mutex->word, &mutex->releases, self);
     if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
         return note_release(&mutex->word, self, wakes);
     return HF_UNLIKELY(wakes) ? wake(&mutex->word) : 0;
