@@ -74,6 +74,13 @@ std::string thread_time_tables(const std::vector<result_record> &records, const 
     return text;
 }
 
+std::vector<std::string> thread_time_meanings() {
+    std::vector<std::string> meanings;
+    for (const column &one : columns)
+        meanings.emplace_back(one.meaning);
+    return meanings;
+}
+
 bool has_thread_times(const std::vector<result_record> &records) {
     return std::any_of(records.begin(), records.end(), [](const auto &one) { return !one.thread_times.empty(); });
 }

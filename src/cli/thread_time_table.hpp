@@ -15,10 +15,14 @@ namespace holdfast::cli {
 std::string thread_time_tables(const std::vector<result_record> &records, const std::vector<std::string> &locks,
                                const std::vector<unsigned> &threads);
 
+// What a thread did in the parts of the time, as "held the lock".
+std::vector<std::string> thread_time_meanings();
+
 // Were they measured?
 bool has_thread_times(const std::vector<result_record> &records);
 
-// The same in colours: a row for each thread, a column for each lock. Without headings.
+// The same in colours: a row for each thread, a column for each lock; a panel for each of thread_time_meanings. Without
+// headings.
 heat_map thread_time_map(const std::vector<result_record> &records, const std::vector<std::string> &locks,
                          const std::vector<unsigned> &threads);
 

@@ -382,6 +382,18 @@ def test_lengths_of_slices_are_a_heat_map(page, tmp_path):
     assert made.row("scl-slice-4-fairness", "1us") == ["0.7500"] * 3
 
 
+def test_what_each_thread_got_of_the_time_is_a_heat_map(page, tmp_path):
+    times = {"glibc": (0.2, 0.0), "uscl": (0.1, 0.1)}
+    made = page(written(tmp_path / "toy.json", [
+        cell(lock, 2, number, workload="scl-toy", thread_times=[
+            {"cpu_s": held, "held_s": held, "opportunity_s": held + 0.05} for held in times[lock]])
+        for number in (1, 2, 3) for lock in times]))
+    assert "scl-toy-thread-times" in made.pictures
+    assert made.tables["scl-toy-thread-times"][0] == ["thread", "glibc", "uscl"]
+    assert made.row("scl-toy-thread-times", "0 of 2 held the lock") == ["1.000", "0.500"]
+    assert made.row("scl-toy-thread-times", "1 of 2 held the lock, or could have") == ["0.250", "0.750"]
+
+
 def test_lengths_of_slices_with_others_among_them_are_refused(holdfast, tmp_path):
     for wrong in (cells(), [slice_cell("glibc", 1, 1, background=1)], [{"workload": "scl-slice"}],
                   [{key: value for key, value in slice_cell("glibc", 1, 1).items() if key != "section_us"}]):

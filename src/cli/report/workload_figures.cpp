@@ -7,6 +7,7 @@
 #include "cli/background_load.hpp"
 #include "cli/quantity.hpp"
 #include "cli/report/moment_figures.hpp"
+#include "cli/report/thread_time_figure.hpp"
 
 namespace holdfast::cli::report {
 namespace {
@@ -217,6 +218,7 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
                "The worst thread's distance from its share, relative to that share: 0 is exact.",
                "relative distance from the share", scale::linear, four_decimals, short_number},
               field(&result_record::share_error));
+    maker.add(thread_times(of, name));
     return maker.take();
 }
 
