@@ -36,13 +36,14 @@ std::optional<figure> thread_times(const workload_measurement &of, const std::st
     map.subtitles =
         subtitles_of(of.about(), fmt::format("medians of {}", format_number_of(std::max(of.rounds(), 1u), "round")));
     map.row_title = "thread";
-    figure_table table = table_of(map);
-    return figure{.name = name + "-thread-times",
-                  .title = map.title,
-                  .sentence = "The opportunity is the part of the time in which a thread held the lock, or could have, "
-                              "since nobody did.",
-                  .picture = std::move(map),
-                  .table = std::move(table)};
+    figure made{.name = name + "-thread-times",
+                .title = map.title,
+                .sentence = "The opportunity is the part of the time in which a thread held the lock, or could have, "
+                            "since nobody did.",
+                .picture = {},
+                .table = table_of(map)};
+    made.picture = std::move(map);
+    return made;
 }
 
 } // namespace holdfast::cli::report
