@@ -10,6 +10,9 @@
 // or into the common one, behind as many as fit. Time is counted in sections; a turn is over after TURN of them if
 // guests are there, after TURN_MAX else. Who finds no room in a queue of the model goes elsewhere.
 //
+// ALONE: there is no other worker, and who hands its thread over is deferred (policy.hpp) until the next owner is
+// suspended, then goes on in a turn of its own.
+//
 // With WATCHED_OWNS it is put into the queue of owners, and nobody hands over: each end of a chain leaves another lock
 // to a queued owner, so there are no more of them than locks before it runs; the model has no number of locks.
 //
@@ -24,8 +27,13 @@
 #define TURN_MAX 2
 // Before the watched task come its queue's others and, if it gets into the other queue in a batch, those of that one.
 // Each queue comes first once in COMMON_FIRST_EVERY takes that are not of owners; with owners before it a take brings
-// CHAIN_MAX turns, but two at least, and hand-overs.
-#define BOUND (2 * PLACES * COMMON_FIRST_EVERY * (CHAIN_MAX > 2 -> CHAIN_MAX : 2) * (TURN_MAX + 1))
+// CHAIN_MAX turns, but two at least, and hand-overs; where those are deferred who handed over, each brings one more.
+#ifdef ALONE
+#define TURNS_OF_A_HAND_OVER 2
+#else
+#define TURNS_OF_A_HAND_OVER 1
+#endif
+#define BOUND (2 * PLACES * COMMON_FIRST_EVERY * (CHAIN_MAX > 2 -> CHAIN_MAX : 2) * (TURN_MAX + 1) * TURNS_OF_A_HAND_OVER)
 
 bit T1, T2;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
@@ -141,26 +149,38 @@ inline end_turn_if_over() {
     ASSERT(T2, !stopped_for_nobody)
 }
 
+#ifdef MUTANT_DEFERRED_BEGIN_CHAINS
+#define CHAIN_ENDS (chain >= CHAIN_MAX)
+#else
+#define CHAIN_ENDS (others_first || chain >= CHAIN_MAX)
+#endif
+
 // exchange(): the next owner gets this thread, in the same turn, or the chain is at its end.
 inline hand_over() {
-    put(common, ROTATED); // the caller
-    chain++;
+    chain = (chain < CHAIN_MAX -> chain + 1 : chain);
     if
 #ifndef MUTANT_CHAINS_DO_NOT_END
-    :: chain >= CHAIN_MAX ->
+    :: CHAIN_ENDS ->
         chain = 0;
 #ifndef MUTANT_NEXT_OWNER_IS_TAKEN_BACK
         others_first = true;
 #endif
+        put(common, ROTATED); // the caller
         if
         :: nfull(urgent) -> urgent!OWNER
         :: full(urgent)
         fi;
         over = true
 #else
-    :: chain >= CHAIN_MAX -> chain = 0
+    :: CHAIN_ENDS -> chain = 0; put(common, ROTATED)
 #endif
+#if CHAIN_MAX == 1
     :: else
+#elif defined(ALONE)
+    :: else -> deferred++
+#else
+    :: else -> put(common, ROTATED)
+#endif
     fi
 }
 
@@ -168,12 +188,19 @@ inline run_task() {
     over = false;
     operations = 0;
     do
+#ifdef ALONE
+    :: atomic { over && deferred > 0 -> deferred--; over = false; operations = 0 }
+    :: atomic { !over && deferred > 0 -> deferred-- } // it waits for something; the turn goes on
+    :: over && deferred == 0 -> break
+    :: !over && deferred == 0 -> break
+#else
     :: over -> break
+    :: !over -> break // it waits for something
+#endif
     :: atomic { !over -> count_section(); end_turn_if_over() }
 #ifndef WATCHED_OWNS
     :: atomic { !over -> count_section(); hand_over() }
 #endif
-    :: !over -> break // it waits for something
     :: atomic { !over && nfull(own) -> put(own, GUEST) }
 #ifndef WATCHED_OWNS
     :: atomic { !over && !arrived && nfull(own) -> arrived = true; put(own, WATCHED) }
@@ -182,7 +209,7 @@ inline run_task() {
 }
 
 proctype Worker() {
-    byte task, second, operations;
+    byte task, second, operations, deferred;
     bool over;
 
     do

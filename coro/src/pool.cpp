@@ -124,6 +124,7 @@ private:
         context.home = &owner_;
         context.worker = me.number;
         context.chain_max = chain_max_;
+        context.alone = workers_.size() == 1;
         context.spinning_pays = cpus_ > 1 && workers_.size() > 1;
         auto stop = [](void *self) { return static_cast<state *>(self)->stopping(); };
         while (std::coroutine_handle<> next = await_next(me, context)) {

@@ -85,6 +85,7 @@ struct run_context {
     unsigned chain = 0; // hand-overs since this thread took something from a queue
     unsigned chain_max = chain_default;
     bool others_first = false;    // the chain was ended for the sake of who else waits for this thread
+    bool alone = false;           // no other worker could take what this one queues
     turn current_turn;            // of whatever this thread runs
     bool spinning_pays = false;   // the holder of a lock may be running on another CPU
     std::coroutine_handle<> slot; // written by pass_on() and run() alone

@@ -2,7 +2,8 @@
 // Who runs next on this thread when a coroutine gives a lock to another: the idea of the library, and its yardsticks.
 //
 //   ces        the unlocker is suspended and queued where any worker can take it; the next owner runs here, at once.
-//              Nobody has to wait for a thread while it has the lock.
+//              Nobody has to wait for a thread while it has the lock. Where there is no other worker that could take
+//              it, the unlocker goes on when the next owner is suspended, with its caches as it left them.
 //   dispatch   the next owner is queued and the unlocker goes on. What Tokio and Kotlin do.
 //   inline_    the next owner runs here at once, and the unlocker on this thread after it. What cppcoro and folly do.
 //
@@ -27,21 +28,35 @@ inline void end_chain(run_context &context, waiter &next) noexcept {
     schedule_owner(next);
 }
 
-inline bool exchange(std::coroutine_handle<> self, waiter &next) noexcept {
+// One more hand-over on this thread. True when it is one too many; until this worker has taken one of the others there
+// is none after it, by those that were deferred either.
+inline bool chain_ends(run_context &context) noexcept {
+    return context.others_first || ++context.chain >= context.chain_max;
+}
+
+inline void defer(run_context &context, std::coroutine_handle<> self, deferred &frame) noexcept {
+    frame = {self, context.deferred_top};
+    context.deferred_top = &frame;
+}
+
+inline bool exchange(std::coroutine_handle<> self, waiter &next, deferred &frame) noexcept {
     run_context *context = current_context();
     if (!context || !context->home || next.home != context->home) {
         schedule_owner(next); // a coroutine stays on its executor
         return false;
     }
     executor_base *home = context->home;
-    if (++context->chain >= context->chain_max) {
+    if (chain_ends(*context)) {
         end_chain(*context, next);
         home->schedule_rotated(self);
         return true;
     }
     next.how = passage::at_once;
     std::coroutine_handle<> handle = next.handle; // W3: as soon as `self` is queued, all may be gone
-    home->schedule_rotated(self);
+    if (context->alone)
+        defer(*context, self, frame);
+    else
+        home->schedule_rotated(self);
     pass_on(*context, handle);
     return true;
 }
@@ -53,8 +68,7 @@ inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &fra
         return false;
     }
     next.how = passage::at_once;
-    frame = {self, context->deferred_top};
-    context->deferred_top = &frame;
+    defer(*context, self, frame);
     pass_on(*context, next.handle);
     return true;
 }
@@ -67,7 +81,7 @@ inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &fra
 template <policy Policy>
 [[nodiscard]] bool hand_over(std::coroutine_handle<> self, waiter &next, deferred &frame) noexcept {
     if constexpr (Policy == policy::ces) {
-        return detail::exchange(self, next);
+        return detail::exchange(self, next, frame);
     } else if constexpr (Policy == policy::inline_) {
         return detail::run_before(self, next, frame);
     } else {
@@ -92,7 +106,7 @@ void hand_over_suspended(waiter &next) noexcept {
     run_context *context = current_context();
     if (Policy == policy::dispatch || !context || !context->home || context->home != next.home) {
         hand_over_unsuspended<Policy>(next);
-    } else if (Policy == policy::ces && ++context->chain >= context->chain_max) {
+    } else if (Policy == policy::ces && detail::chain_ends(*context)) {
         detail::end_chain(*context, next);
     } else {
         next.how = passage::at_once;
