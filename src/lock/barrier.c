@@ -20,13 +20,18 @@ static bool is_over(const struct hf_barrier *barrier, uint32_t round, uint32_t *
 
 static void wait_for_end_of(struct hf_barrier *barrier, uint32_t round) {
     // With more threads than CPUs somebody waits for the CPU on which this one would spin.
-    bool all_can_run = barrier->count <= hf_cpus_usable();
-    struct hf_patience patience = {.polls_left = all_can_run ? HF_BARRIER_PATIENCE_POLLS : 0};
+    bool spins = barrier->count <= hf_cpus_usable() && hf_spin_rounds_may_spin(&barrier->spin_rounds, round);
+    struct hf_patience patience = {.polls_left = spins ? HF_BARRIER_PATIENCE_POLLS : 0};
     uint32_t rounds;
     do {
-        if (is_over(barrier, round, &rounds))
+        if (is_over(barrier, round, &rounds)) {
+            if (spins)
+                hf_spin_rounds_was_good(&barrier->spin_rounds, round);
             return;
+        }
     } while (hf_patience_left(&patience));
+    if (spins && patience.polls_left < HF_BARRIER_PATIENCE_POLLS - 1) // not if the hint did not let it
+        hf_spin_rounds_was_vain(&barrier->spin_rounds, round);
     hf_hint_look_again();
     while (!is_over(barrier, round, &rounds))
         hf_futex_wait(&barrier->rounds, rounds, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A barrier whose waiters spin while that pays and sleep otherwise. Its fields lie where glibc keeps its own
-// (preload/barrier.c).
+// (preload/barrier_layout.h).
 //
 // Each arrival takes a ticket; ticket / count is the round. The last one of a round adds one to `rounds`, which the
 // others wait for. With more threads than `count` a round may fill up before the one before it has been said to be
@@ -17,12 +17,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lock/spin_rounds.h"
+
 struct hf_barrier {
     uint64_t tickets; // taken so far
     uint32_t count;   // threads a round
     uint32_t shared;  // glibc's: not 0 when it is for several processes
     uint32_t rounds;  // that were full
     uint32_t left;
+    struct hf_spin_rounds spin_rounds;
 };
 
 // Waits for the round to be full. True for one thread of each round.

@@ -25,8 +25,11 @@ bool hf_barrier_is_laid_out_as_known(void) {
 
 static int interposed_init(pthread_barrier_t *posix, const pthread_barrierattr_t *attributes, unsigned count) {
     int error = hf_glibc()->barrier_init(posix, attributes, count);
-    if (!error && is_ours(posix))
-        hf_barrier_in(posix)->left = 0;
+    if (!error && is_ours(posix)) {
+        struct hf_barrier *barrier = hf_barrier_in(posix);
+        barrier->left = 0;
+        barrier->spin_rounds = hf_spin_rounds_begin();
+    }
     return error;
 }
 

@@ -7,6 +7,7 @@
 //     12..15   shared                  the same; not 0: the barrier is glibc's entirely
 //     16..19   out                     rounds
 //     20..23   nothing                 left
+//     24..31   nothing                 spin_rounds
 #ifndef HF_PRELOAD_BARRIER_LAYOUT_H
 #define HF_PRELOAD_BARRIER_LAYOUT_H
 
