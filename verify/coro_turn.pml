@@ -33,7 +33,8 @@
 #else
 #define TURNS_OF_A_HAND_OVER 1
 #endif
-#define BOUND (2 * PLACES * COMMON_FIRST_EVERY * (CHAIN_MAX > 2 -> CHAIN_MAX : 2) * (TURN_MAX + 1) * TURNS_OF_A_HAND_OVER)
+#define TURNS ((CHAIN_MAX > 2 -> CHAIN_MAX : 2) * TURNS_OF_A_HAND_OVER) // of one take
+#define BOUND (2 * PLACES * COMMON_FIRST_EVERY * TURNS * (TURN_MAX + 1))
 
 bit T1, T2;
 #define ASSERT(invariant, condition) assert(invariant || (condition))

@@ -97,18 +97,15 @@ int measure(const cell_options &options, const std::function<cell_result(const c
 std::string packages_of(const std::string &lock) {
     if (lock == "boost-fiber")
         return "libboost-fiber-dev";
+    if (lock == "kotlin")
+        return "kotlin, libkotlinx-coroutines-java, libkotlinx-atomicfu-java and libslf4j-java";
     return lock == "go" ? "golang-go" : "rustc, cargo and librust-tokio-dev";
 }
 
 // Goes on as another program. Returns when there is none.
 int become_peer(const cell_options &options, char **argv) {
     const std::string &lock = options.lock;
-    if (lock == "kotlin") {
-        fmt::print(stderr, "{}: kotlin is absent: Debian 12 has no kotlinx.coroutines to build it with\n",
-                   options.workload);
-        return cli::exit_absent;
-    }
-    if (lock != "boost-fiber" && lock != "go" && lock != "tokio") {
+    if (lock != "boost-fiber" && lock != "go" && lock != "tokio" && lock != "kotlin") {
         fmt::print(stderr, "{}: {} is absent: there is no such form of what this workload measures\n", options.workload,
                    lock);
         return cli::exit_absent;

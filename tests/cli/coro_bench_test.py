@@ -3,12 +3,14 @@
 
 Shown able to fail: a mutex that lets everybody in (try_lock true always) fails coro-mutex with "two tasks were inside";
 a peer's program that is there but not executable is `failed`, not `absent`; with scene::count() empty coro-semaphore
-has no operation in five seconds either; coro-leveldb with a barging lock that everybody gets crashes.
+has no operation in five seconds either; coro-leveldb with a barging lock that everybody gets crashes; Kotlin's mutex as
+Debian's package has it fails (peers/kotlin/peer.cmake); a launcher that looks for no Java ends with 127.
 """
 
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, assert_usage_error
@@ -23,7 +25,7 @@ OURS = {
     "coro-leveldb": ["ces", "with", "dispatch", "barging", "inline", "threads"],
 }
 WITH_DELAYS = ["coro-queuing-delay", "coro-leveldb"]
-PEERS = ["boost-fiber", "go", "tokio"]
+PEERS = ["boost-fiber", "go", "tokio", "kotlin"]
 QUICK = ["--seconds", "0.05", "--rounds", "1"]
 LONGER = [QUICK, ["--seconds", "0.5", "--rounds", "1"], ["--seconds", "5", "--rounds", "1"]]
 PATIENCE = 200  # seconds: for what hangs
@@ -82,28 +84,40 @@ def test_a_peer_is_measured_or_says_why_not(holdfast, tmp_path, workload, peer):
         assert (DELAYS <= set(record)) == (workload in WITH_DELAYS)
     else:
         assert record["status"] == "absent"
+        assert workload != "coro-mutex" or not (PROGRAMS / f"coro-peer-{peer}").exists()  # which all of them have
         assert f"holdfast: {workload}: {peer} is absent: " in result.stderr
         assert result.stderr.count("\n") == 1
 
 
 def test_what_is_not_here_is_a_row_and_a_sentence(holdfast, tmp_path):
-    records, result = records_of(holdfast, tmp_path / "cells.json", "coro-mutex", ["dispatch", "kotlin"], FEW)
-    assert [one["status"] for one in records if one["lock"] == "kotlin"] == ["absent", "absent"]
-    assert "kotlin" in result.stdout and "absent" in result.stdout
-    assert result.stderr == ("holdfast: coro-mutex: kotlin is absent: Debian 12 has no kotlinx.coroutines to build it "
-                             "with\n")
+    records, result = records_of(holdfast, tmp_path / "cells.json", "coro-mutex", ["dispatch", "threads"], FEW)
+    assert [one["status"] for one in records if one["lock"] == "threads"] == ["absent", "absent"]
+    assert "threads" in result.stdout and "absent" in result.stdout
+    assert result.stderr == ("holdfast: coro-mutex: threads is absent: there is no such form of what this workload "
+                             "measures\n")
 
 
-def test_a_peer_that_was_not_built(tmp_path):
+@pytest.mark.parametrize("peer, packages", [
+    ("boost-fiber", "libboost-fiber-dev"), ("go", "golang-go"), ("tokio", "rustc, cargo and librust-tokio-dev"),
+    ("kotlin", "kotlin, libkotlinx-coroutines-java, libkotlinx-atomicfu-java and libslf4j-java")])
+def test_a_peer_that_was_not_built(tmp_path, peer, packages):
     shutil.copy(PROGRAMS / "coro-mutex", tmp_path)
-    result = subprocess.run([tmp_path / "coro-mutex", "--lock", "tokio"], capture_output=True, text=True, check=False,
+    result = subprocess.run([tmp_path / "coro-mutex", "--lock", peer], capture_output=True, text=True, check=False,
                             timeout=PATIENCE)
     assert result.returncode == 69 and result.stdout == ""
-    assert "tokio is absent: install rustc, cargo and librust-tokio-dev" in result.stderr
-    (tmp_path / "coro-peer-tokio").write_text("")
-    result = subprocess.run([tmp_path / "coro-mutex", "--lock", "tokio"], capture_output=True, text=True, check=False,
+    assert f"{peer} is absent: install {packages} (Debian)" in result.stderr
+    (tmp_path / f"coro-peer-{peer}").write_text("")
+    result = subprocess.run([tmp_path / "coro-mutex", "--lock", peer], capture_output=True, text=True, check=False,
                             timeout=PATIENCE)
     assert result.returncode == 1 and "can't execute" in result.stderr
+
+
+def test_kotlin_without_java(tmp_path):
+    launcher = Path(__file__).resolve().parents[2] / "bench/coro/peers/kotlin/launch"
+    result = subprocess.run([launcher, "--workload", "coro-mutex"], capture_output=True, text=True, check=False,
+                            timeout=PATIENCE, env={"PATH": str(tmp_path)})
+    assert result.returncode == 69 and result.stdout == ""
+    assert result.stderr == "coro-mutex: kotlin is absent: there is no java to run it with\n"
 
 
 def test_the_workload_names_its_contenders(holdfast, tmp_path):
