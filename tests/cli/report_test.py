@@ -4,7 +4,7 @@
 Shown able to fail: shares of the distribution not added up; the rules' bounds turned round; values put into the page as
 they are; our own timeouts not judged; a file's version not looked at; the first status taken for ok; long cells taken
 for short; values that an axis has no place for taken for shown; locks without points drawn; lengths of slices not told
-apart; without a limit for the depth of a file.
+apart; without a limit for the depth of a file; ratios to dispatch of another round.
 """
 
 import base64
@@ -104,6 +104,27 @@ def page(holdfast, tmp_path):
         return Page((tmp_path / "page.html").read_text())
 
     return make
+
+
+def coroutine_cell(lock, threads, number, speed, **more):
+    return {"workload": "coro-mutex", "lock": lock, "threads": threads, "background": 0, "round": number,
+            "status": "ok", "ops_per_s": speed * number, "cpu_s": 0.4, **more}
+
+
+def test_figures_of_coroutines(page, tmp_path):
+    records = [coroutine_cell(lock, threads, number, speed, burden_jain=burden, delay_p50_ns=delay, delay_p99_ns=9e3)
+               for number in (1, 2) for threads in (2, 4)
+               for lock, speed, burden, delay in (("ces", 3e6, 0.97, 40), ("dispatch", 2e6, 0.5, 1200))]
+    records += [coroutine_cell("go", 2, 1, 1e6, bystander_share=0.25)]
+    made = page(written(tmp_path / "cells.json", records))
+    assert list(made.pictures) == ["coro-mutex-" + name for name in (
+        "throughput", "to-dispatch", "burden", "bystanders", "delay", "delay-p99")]
+    assert made.row("coro-mutex-to-dispatch", "ces") == ["1.50x", "1.50x"]
+    assert made.row("coro-mutex-to-dispatch", "go") == ["0.50x", ""]
+    assert made.row("coro-mutex-burden", "dispatch") == ["0.50", "0.50"]
+    assert made.row("coro-mutex-bystanders", "go") == ["0.25x", ""]
+    assert made.row("coro-mutex-delay", "ces") == ["40ns", "40ns"]
+    assert made.row("coro-mutex-delay-p99", "ces") == ["9.00us", "9.00us"]
 
 
 def test_every_figure_of_the_paper(page, tmp_path):

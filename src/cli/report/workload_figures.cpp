@@ -155,6 +155,16 @@ statistic time_to_blocking(const workload_measurement &of) {
     };
 }
 
+// Of coroutines, the throughput as a ratio to what queueing the next owner has in the same round.
+statistic throughput_to_dispatch(const workload_measurement &of) {
+    return [&of](const result_record &one) -> std::optional<double> {
+        const result_record *dispatch = of.beside(one, "dispatch");
+        if (!one.ops_per_s || !dispatch || dispatch->ops_per_s.value_or(0) <= 0)
+            return std::nullopt;
+        return *one.ops_per_s / *dispatch->ops_per_s;
+    };
+}
+
 std::optional<double> for_each_operation(std::optional<double> amount, const result_record &one) {
     if (!amount || !one.measured_s || one.ops_per_s.value_or(0) * *one.measured_s <= 0)
         return std::nullopt;
@@ -191,6 +201,26 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
                "Operations that ended within the measurement, over its time: more is better.", "operations per second",
                scale::logarithmic, format_count, format_round_count},
               field(&result_record::ops_per_s));
+    maker.add({"to-dispatch", "throughput, to that of queueing the next owner",
+               "As a ratio within a round. Part of what a lock of coroutines gains by it is CPU time that others do not "
+               "get: see the figures below.",
+               "throughput, dispatch = 1", scale::linear, format_ratio, times},
+              throughput_to_dispatch(of));
+    maker.add({"burden", "how evenly workers ran the sections",
+               "Jain's index of the sections that each worker ran: 1 is even, 1 over the number of workers: one ran all.",
+               "Jain's index", scale::linear, two_decimals, short_number},
+              field(&result_record::burden_jain));
+    maker.add({"bystanders", "what tasks without the lock got of the CPUs",
+               "Their share of the CPU time used, over what it would be if all tasks got the same: 1 is fair.",
+               "bystanders' share, fair = 1", scale::logarithmic, format_ratio, times},
+              field(&result_record::bystander_share));
+    maker.add({"delay", "queuing delay, median",
+               "For how long the lock was free while its next owner waited for it.", "queuing delay",
+               scale::logarithmic, format_duration_ns, format_round_duration_ns},
+              field(&result_record::delay_p50_ns));
+    maker.add({"delay-p99", "queuing delay, 99th percentile", "The same, of one section in a hundred.", "queuing delay",
+               scale::logarithmic, format_duration_ns, format_round_duration_ns},
+              field(&result_record::delay_p99_ns));
     for (unsigned threads : telling_threads(of))
         maker.add(waiting_times(of, drawn, name, threads));
     maker.add({"fairness", "fairness factor",
