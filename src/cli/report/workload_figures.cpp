@@ -171,6 +171,31 @@ std::optional<double> for_each_operation(std::optional<double> amount, const res
     return *amount / (*one.ops_per_s * *one.measured_s);
 }
 
+// Part of what a lock of coroutines gains is taken from others: so what it gains stands beside how evenly it did so.
+void add_coroutine_figures(section_maker &maker, const workload_measurement &of) {
+    maker.add(
+        {"to-dispatch", "throughput, to that of queueing the next owner",
+         "As a ratio within a round. Part of what a lock of coroutines gains by it is CPU time that others do not "
+         "get: see the figures below.",
+         "throughput, dispatch = 1", scale::linear, format_ratio, times},
+        throughput_to_dispatch(of));
+    maker.add(
+        {"burden", "how evenly workers ran the sections",
+         "Jain's index of the sections that each worker ran: 1 is even, 1 over the number of workers: one ran all.",
+         "Jain's index", scale::linear, two_decimals, short_number},
+        field(&result_record::burden_jain));
+    maker.add({"bystanders", "what tasks without the lock got of the CPUs",
+               "Their share of the CPU time used, over what it would be if all tasks got the same: 1 is fair.",
+               "bystanders' share, fair = 1", scale::logarithmic, format_ratio, times},
+              field(&result_record::bystander_share));
+    maker.add({"delay", "queuing delay, median", "For how long the lock was free while its next owner waited for it.",
+               "queuing delay", scale::logarithmic, format_duration_ns, format_round_duration_ns},
+              field(&result_record::delay_p50_ns));
+    maker.add({"delay-p99", "queuing delay, 99th percentile", "The same, of one section in a hundred.", "queuing delay",
+               scale::logarithmic, format_duration_ns, format_round_duration_ns},
+              field(&result_record::delay_p99_ns));
+}
+
 // Where the lock changes its behaviour, and where it is under most pressure.
 std::vector<unsigned> telling_threads(const workload_measurement &of) {
     auto over = std::upper_bound(of.threads().begin(), of.threads().end(), of.cpus());
@@ -201,26 +226,7 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
                "Operations that ended within the measurement, over its time: more is better.", "operations per second",
                scale::logarithmic, format_count, format_round_count},
               field(&result_record::ops_per_s));
-    maker.add({"to-dispatch", "throughput, to that of queueing the next owner",
-               "As a ratio within a round. Part of what a lock of coroutines gains by it is CPU time that others do not "
-               "get: see the figures below.",
-               "throughput, dispatch = 1", scale::linear, format_ratio, times},
-              throughput_to_dispatch(of));
-    maker.add({"burden", "how evenly workers ran the sections",
-               "Jain's index of the sections that each worker ran: 1 is even, 1 over the number of workers: one ran all.",
-               "Jain's index", scale::linear, two_decimals, short_number},
-              field(&result_record::burden_jain));
-    maker.add({"bystanders", "what tasks without the lock got of the CPUs",
-               "Their share of the CPU time used, over what it would be if all tasks got the same: 1 is fair.",
-               "bystanders' share, fair = 1", scale::logarithmic, format_ratio, times},
-              field(&result_record::bystander_share));
-    maker.add({"delay", "queuing delay, median",
-               "For how long the lock was free while its next owner waited for it.", "queuing delay",
-               scale::logarithmic, format_duration_ns, format_round_duration_ns},
-              field(&result_record::delay_p50_ns));
-    maker.add({"delay-p99", "queuing delay, 99th percentile", "The same, of one section in a hundred.", "queuing delay",
-               scale::logarithmic, format_duration_ns, format_round_duration_ns},
-              field(&result_record::delay_p99_ns));
+    add_coroutine_figures(maker, of);
     for (unsigned threads : telling_threads(of))
         maker.add(waiting_times(of, drawn, name, threads));
     maker.add({"fairness", "fairness factor",
