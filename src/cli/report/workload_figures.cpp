@@ -144,24 +144,14 @@ private:
     section made_;
 };
 
-// The mean time from request to release, as a ratio to the blocking lock's in the same round.
-statistic time_to_blocking(const workload_measurement &of) {
-    std::string reference = of.has_lock("blocking") ? "blocking" : "glibc";
-    return [&of, reference](const result_record &one) -> std::optional<double> {
-        const result_record *blocking = of.beside(one, reference);
-        if (!one.wait_mean_ns || !blocking || blocking->wait_mean_ns.value_or(0) <= 0)
+// As a ratio to what `reference` has in the same round.
+statistic ratio_to(const workload_measurement &of, const std::string &reference,
+                   std::optional<double> result_record::*which) {
+    return [&of, reference, which](const result_record &one) -> std::optional<double> {
+        const result_record *other = of.beside(one, reference);
+        if (!(one.*which) || !other || (other->*which).value_or(0) <= 0)
             return std::nullopt;
-        return *one.wait_mean_ns / *blocking->wait_mean_ns;
-    };
-}
-
-// Of coroutines, the throughput as a ratio to what queueing the next owner has in the same round.
-statistic throughput_to_dispatch(const workload_measurement &of) {
-    return [&of](const result_record &one) -> std::optional<double> {
-        const result_record *dispatch = of.beside(one, "dispatch");
-        if (!one.ops_per_s || !dispatch || dispatch->ops_per_s.value_or(0) <= 0)
-            return std::nullopt;
-        return *one.ops_per_s / *dispatch->ops_per_s;
+        return *(one.*which) / *(other->*which);
     };
 }
 
@@ -178,7 +168,7 @@ void add_coroutine_figures(section_maker &maker, const workload_measurement &of)
          "As a ratio within a round. Part of what a lock of coroutines gains by it is CPU time that others do not "
          "get: see the figures below.",
          "throughput, dispatch = 1", scale::linear, format_ratio, times},
-        throughput_to_dispatch(of));
+        ratio_to(of, "dispatch", &result_record::ops_per_s));
     maker.add(
         {"burden", "how evenly workers ran the sections",
          "Jain's index of the sections that each worker ran: 1 is even, 1 over the number of workers: one ran all.",
@@ -221,7 +211,7 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
          "Mean time from request to release, as a ratio to the pure blocking lock's in the same round: below 1 is "
          "faster. Linear up to 1.2, logarithmic above.",
          "time from request to release, blocking lock = 1", scale::broken, format_ratio, times},
-        time_to_blocking(of));
+        ratio_to(of, of.has_lock("blocking") ? "blocking" : "glibc", &result_record::wait_mean_ns));
     maker.add({"throughput", "throughput",
                "Operations that ended within the measurement, over its time: more is better.", "operations per second",
                scale::logarithmic, format_count, format_round_count},
