@@ -93,19 +93,22 @@ int measure(const cell_options &options, const std::function<cell_result(const c
     }
 }
 
-// The Debian packages that a program of others is made with.
+// The Debian packages that a program of others is made with. Empty: there is no such program.
 std::string packages_of(const std::string &lock) {
     if (lock == "boost-fiber")
         return "libboost-fiber-dev";
     if (lock == "kotlin")
         return "kotlin, libkotlinx-coroutines-java, libkotlinx-atomicfu-java and libslf4j-java";
-    return lock == "go" ? "golang-go" : "rustc, cargo and librust-tokio-dev";
+    if (lock == "go")
+        return "golang-go";
+    return lock == "tokio" ? "rustc, cargo and librust-tokio-dev" : "";
 }
 
 // Goes on as another program. Returns when there is none.
 int become_peer(const cell_options &options, char **argv) {
     const std::string &lock = options.lock;
-    if (lock != "boost-fiber" && lock != "go" && lock != "tokio" && lock != "kotlin") {
+    std::string packages = packages_of(lock);
+    if (packages.empty()) {
         fmt::print(stderr, "{}: {} is absent: there is no such form of what this workload measures\n", options.workload,
                    lock);
         return cli::exit_absent;
@@ -122,7 +125,7 @@ int become_peer(const cell_options &options, char **argv) {
     execv(program.c_str(), arguments.data());
     if (errno == ENOENT) {
         fmt::print(stderr, "{}: {} is absent: install {} (Debian), then configure and build Holdfast again\n",
-                   options.workload, lock, packages_of(lock));
+                   options.workload, lock, packages);
         return cli::exit_absent;
     }
     fmt::print(stderr, "{}: can't execute {}: {}\n", options.workload, program.string(), std::strerror(errno));
