@@ -259,12 +259,10 @@ TYPED_TEST(CoroSharedMutex, ReadersGoOnWhenTheWriterBeforeThemGivesUp) {
         co_await guard.unlock_shared();
     };
     all.add(workers, write());
-    while (!waits || guard.try_lock_shared()) {
-        if (!waits)
-            std::this_thread::yield();
-        else
-            guard.unlock_shared_unsuspended();
-    }
+    while (!waits)
+        std::this_thread::yield();
+    while (guard.try_lock_shared()) // until the writer is in the queue: `waits` was said before that
+        guard.unlock_shared_unsuspended();
     all.add(workers, read());
     stop.request_stop();
     all.wait();
