@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // RW-SCL: the ways in and out that need not wait. States and invariants: rwscl_state.h; how long slices are:
-// rwscl_slice.h; waiting: rwscl_readers.c and rwscl_writers.c.
+// rwscl_slice.h; waiting: rwscl_readers.c, rwscl_word.c and rwscl_writers.c.
 //
 //   read_lock():   own node's gate + 1, if it is neither closed nor timed ---> inside; else hf_rwscl_wait_to_read
 //   read_unlock(): the gate where the reader is then - 1; if that is closed, `draining` - 1

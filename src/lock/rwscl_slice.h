@@ -72,6 +72,12 @@ static inline bool hf_rwscl_slice_is_over(const hf_rwscl_t *lock, uint64_t now) 
     return now >= hf_load_relaxed(&lock->slice_end) || hf_clock_went_back(hf_load_relaxed(&lock->changed_at), now);
 }
 
+// Nanoseconds until so many ticks after the slice's end; 0: that is over.
+static inline uint64_t hf_rwscl_left_ns(const hf_rwscl_t *lock, uint64_t later) {
+    uint64_t now = hf_ticks(), end = hf_load_relaxed(&lock->slice_end) + later;
+    return end > now ? (uint64_t)((double)(end - now) * hf_tick_ns_by_now()) : 0;
+}
+
 // How long the calling thread has run, and how often it has slept. A system call.
 struct hf_rwscl_own_time {
     uint64_t ran_us;

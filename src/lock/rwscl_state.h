@@ -180,11 +180,13 @@ int hf_rwscl_wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const
 bool hf_rwscl_read_out_of_turn(hf_rwscl_t *lock, struct hf_thread_record *self)
     __attribute__((cold, visibility("hidden")));
 
-// In rwscl_writers.c.
+// In rwscl_word.c.
 
 // Waits for the word, not critical. Returns 0 with the word and the caller critical, or ETIMEDOUT.
 int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                            struct hf_rwscl_wait *wait) __attribute__((cold, visibility("hidden")));
+
+// In rwscl_writers.c.
 
 // These require that the caller has the word, and is critical. Afterwards it is so, too.
 

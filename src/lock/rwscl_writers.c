@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Writers of RW-SCL: how they wait for the word, and how who has it changes whose slice it is. States and invariants:
-// rwscl_state.h.
+// Writers of RW-SCL: how who has the word changes whose slice it is. States and invariants: rwscl_state.h; waiting for
+// the word: rwscl_word.c.
 #include <errno.h>
 #include <limits.h>
 #include <sys/resource.h>
@@ -282,35 +282,4 @@ bool hf_rwscl_write_out_of_turn(hf_rwscl_t *lock) {
         return false;
     begin_writing(lock, hf_ticks());
     return true;
-}
-
-// Asleep from the start: the word's owner waits for a slice.
-static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                          struct hf_wait *wait) {
-    for (;;) {
-        hf_critical_enter(self);
-        if (hf_exchange_acquire(&lock->word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE) // I2
-            return 0;
-        hf_critical_leave(self);
-        hf_count(self, blocked);
-        hf_hint_look_again();
-        hf_wait_falls_asleep(wait);
-        int error = hf_futex_wait(&lock->word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
-        hf_wait_awakes(wait);
-        if (error == ETIMEDOUT)
-            return ETIMEDOUT;
-    }
-}
-
-int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                           struct hf_rwscl_wait *wait) {
-    hf_rwscl_wait_begins(wait, self);
-    // Who was woken and has not run yet is not away (writers_are_away).
-    hf_fetch_add_relaxed(&lock->waiting_writers, 1);
-    int error =
-        hf_rwscl_is_writers(hf_load_relaxed(&lock->state))
-            ? hf_flexguard_go_on_waiting(&lock->word, &lock->spinners, &lock->releases, self, deadline, &wait->wait)
-            : sleep_for_word(lock, self, deadline, &wait->wait);
-    hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
-    return error;
 }

@@ -9,8 +9,9 @@
 // readers_return (AReaderThatHadToLeaveWaits); say_over without READERS_WAIT (AReaderThatEndsItsSliceWaits);
 // hf_rwscl_slice_is_over that does not look at when the slice began, or hf_rwscl_is_recent that takes all that is ahead
 // for recent (AClockThatGoesBackHoldsNobodyUp); a drain that is never given up (hangs). It hangs when nobody keeps the
-// time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, and when a reader leaves a
-// closed gate as an open one.
+// time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, when a reader leaves a
+// closed gate as an open one, and when a writer naps unannounced and takes the word as one that has not slept
+// (AWriterThatNapsLeavesNobodyAsleep).
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -490,6 +491,30 @@ TEST_P(rwscl, NeitherKindStarves) {
         expect_progress(lock, 1, 4);
         hf_rwscl_set_ratio(&lock, 1, 9);
         expect_progress(lock, 4, 4);
+    }
+}
+
+// Writers alone, whose sections follow each other without a gap: so those that are woken find the word taken, and nap.
+// Each has a number of sections of its own, so that in the end nobody is left who would wake one that was forgotten.
+TEST_P(rwscl, AWriterThatNapsLeavesNobodyAsleep) {
+    for (int round = 0; round < 50; round++) {
+        long value = 0, sections = 0;
+        std::vector<std::thread> team;
+        for (int most = 2'000; most <= 32'000; most *= 2) {
+            sections += most;
+            team.emplace_back([&, most] {
+                for (int section = 0; section < most; section++) {
+                    hf_rwscl_write_lock(&lock);
+                    for (int work = 0; work < 200; work++)
+                        asm volatile("" ::: "memory");
+                    value++;
+                    hf_rwscl_write_unlock(&lock);
+                }
+            });
+        }
+        for (auto &thread : team)
+            thread.join();
+        EXPECT_EQ(value, sections);
     }
 }
 

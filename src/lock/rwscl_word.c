@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Writers of RW-SCL: how they wait for the word.
+//
+// While the readers have their slice the word's owner waits for its end, so the others sleep. In the writers' slice
+// they spin as at a FlexGuard lock, where that pays. Where it does not, a woken writer that finds the word taken again
+// has the next unlock wake another one, and so on: with three writers a call of the kernel in each section, a quarter
+// of the slice (docs/rwscl.md). So who was woken in vain several times naps instead, and tells nobody.
+//
+//              woken in vain, HF_WAKES_IN_VAIN times, in the writers' slice
+//     +--------+ --------------------------------------------------------> +------+
+//     | sleeps |    announces itself first, for those who still sleep (I2)  | naps | <-+  released meanwhile: twice as
+//     +--------+ <-------------------------------------------------------- +------+ --+  long as before
+//          |        the slice ends, no release, or it has napped enough        |
+//          |                                                                   |  FREE after a nap
+//          +-----------> has the word, as HELD_WITH_SLEEPERS (I2) <------------+
+//
+// Modelled as the same waits of a FlexGuard lock, in verify/flexguard.pml: who has announced itself may take the word
+// so, or announce itself and sleep, at any time. How long it naps is bounded by P3 (flexguard_nap.h).
+#include <errno.h>
+
+#include "base/clock.h"
+#include "lock/flexguard_lock.h"
+#include "lock/flexguard_nap.h"
+#include "lock/rwscl_slice.h"
+#include "lock/rwscl_state.h"
+#include "park/deadline.h"
+#include "park/nap.h"
+
+// Once or twice happens where the word is not taken again at once, too: there naps cost up to a tenth.
+enum { HF_WAKES_IN_VAIN = 3 };
+
+// True with the word, and critical.
+static bool take_word_or_announce(hf_rwscl_t *lock, struct hf_thread_record *self) {
+    hf_critical_enter(self);
+    if (hf_exchange_acquire(&lock->word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE) // I2
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
+// Not with a deadline; nor while others may wait for what the caller holds.
+static struct hf_naps naps_of(const struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    return hf_naps_begin(!deadline && self->critical.critical_depth == 0);
+}
+
+// Nanoseconds for which the writers can do without the caller: until the readers' next slice is over, at whose end one
+// of them should be in front. 0: it is the readers' slice.
+static uint64_t spare_ns(const hf_rwscl_t *lock) {
+    uint32_t state = hf_load_relaxed(&lock->state);
+    if (!hf_rwscl_is_writers(state))
+        return 0;
+    if (!(state & HF_RWSCL_READERS_WAIT))
+        return UINT64_MAX;
+    struct hf_rwscl_weights weights = hf_rwscl_weights_of(lock);
+    return hf_rwscl_left_ns(lock, hf_rwscl_slice_ticks(lock, weights.readers, weights.writers));
+}
+
+// The caller has announced itself, as if it were about to sleep. True with the word, and critical; false when it is
+// time to sleep.
+static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_naps *naps,
+                           struct hf_wait *wait) {
+    uint64_t now_ns = hf_monotonic_ns(), most_ns;
+    hf_release_count before = hf_load_relaxed(&lock->releases);
+    while (hf_naps_are_left(naps) && (most_ns = spare_ns(lock)) != 0) {
+        uint64_t since_ns = now_ns;
+        uint32_t nap_ns = hf_naps_next(naps);
+        hf_count(self, blocked);
+        hf_wait_falls_asleep(wait);
+        hf_nap(nap_ns < most_ns ? nap_ns : (uint32_t)most_ns);
+        hf_wait_awakes(wait);
+        now_ns = hf_monotonic_ns();
+        hf_naps_ended(naps, now_ns - since_ns);
+        if (hf_flexguard_try_word(&lock->word, self, HF_WORD_HELD_WITH_SLEEPERS))
+            return true;
+        hf_release_count releases = hf_load_relaxed(&lock->releases);
+        if (releases == before) // its owner stays: its unlock is what to wait for
+            return false;
+        before = releases;
+    }
+    return false;
+}
+
+static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                          struct hf_wait *wait) {
+    struct hf_naps naps = naps_of(self, deadline);
+    for (int in_vain = 0;; in_vain++) {
+        if (take_word_or_announce(lock, self))
+            return 0;
+        if (in_vain >= HF_WAKES_IN_VAIN) {
+            if (nap_until_free(lock, self, &naps, wait))
+                return 0;
+            if (take_word_or_announce(lock, self))
+                return 0;
+            in_vain = 0;
+        }
+        hf_count(self, blocked);
+        hf_hint_look_again();
+        hf_wait_falls_asleep(wait);
+        int error = hf_futex_wait(&lock->word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
+        hf_wait_awakes(wait);
+        if (error == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
+}
+
+int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                           struct hf_rwscl_wait *wait) {
+    hf_rwscl_wait_begins(wait, self);
+    // Who was woken and has not run yet is not away (writers_are_away).
+    hf_fetch_add_relaxed(&lock->waiting_writers, 1);
+    int error =
+        hf_rwscl_is_writers(hf_load_relaxed(&lock->state)) && hf_spinning_pays()
+            ? hf_flexguard_go_on_waiting(&lock->word, &lock->spinners, &lock->releases, self, deadline, &wait->wait)
+            : sleep_for_word(lock, self, deadline, &wait->wait);
+    hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
+    return error;
+}
