@@ -226,9 +226,9 @@ def test_tells_threads_opportunity_to_use_a_lock(holdfast, start, lock, counted)
 
 
 @root_only
-def test_names_locks_by_where_they_were_made(holdfast, start):
+def test_names_locks_by_where_they_were_made(holdfast, start, tmp_path):
     start(COMMAND, "run", "--creation-sites", "--", PROGRAMS / "kyotocabinet", "--threads", "4", "--seconds", SECONDS,
-          env={**os.environ, "HOLDFAST_SOCKET": ""})
+          "--directory", tmp_path, env={**os.environ, "HOLDFAST_SOCKET": ""})
 
     def made_somewhere(look):
         locks = [lock for process in look["processes"] if process["under_holdfast"] for lock in process["locks"]]
@@ -239,9 +239,10 @@ def test_names_locks_by_where_they_were_made(holdfast, start):
 
 
 @root_only
-def test_names_reader_writer_locks_that_share_time(holdfast, start):
+def test_names_reader_writer_locks_that_share_time(holdfast, start, tmp_path):
     start(COMMAND, "run", "--conf", "rwlock:rw-scl", "--creation-sites", "--", PROGRAMS / "kyotocabinet", "--store",
-          "hash", "--threads", "4", "--writers", "1", "--seconds", SECONDS, env={**os.environ, "HOLDFAST_SOCKET": ""})
+          "hash", "--threads", "4", "--writers", "1", "--seconds", SECONDS, "--directory", tmp_path,
+          env={**os.environ, "HOLDFAST_SOCKET": ""})
 
     def waited_for(look):
         locks = [lock for process in look["processes"] if process["under_holdfast"] for lock in process["locks"]]
