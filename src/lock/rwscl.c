@@ -128,14 +128,23 @@ static inline bool is_simply_writers(const hf_rwscl_t *lock) {
     return hf_rwscl_is_writers(state) && !(state & HF_RWSCL_READERS_WAIT);
 }
 
+// The caller has the word. False: the slice is the readers'.
+static bool is_still_writers(hf_rwscl_t *lock, struct hf_thread_record *self) {
+    if (!hf_rwscl_is_writers(hf_load_relaxed(&lock->state)))
+        return false;
+    if (!hf_rwscl_slice_is_over(lock, hf_ticks()))
+        return true;
+    hf_rwscl_end_slice(lock, self);
+    return false;
+}
+
 // The caller has the word, and it is not simply the writers' slice. Returns 0 with the lock held, or ETIMEDOUT.
 static int begin_to_write(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                           struct hf_rwscl_wait *wait) {
-    if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state))) {
-        if (!hf_rwscl_slice_is_over(lock, hf_ticks()))
+    do {
+        if (is_still_writers(lock, self))
             return 0;
-        hf_rwscl_end_slice(lock, self);
-    }
+    } while (!deadline && hf_rwscl_stands_back(lock, self, wait));
     int error = hf_rwscl_wait_in_front(lock, self, deadline, wait);
     if (!error || hf_rwscl_write_out_of_turn(lock))
         return 0;

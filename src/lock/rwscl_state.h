@@ -85,8 +85,8 @@ enum hf_rwscl_draining {
     HF_DRAIN_READER = 2,
 };
 
-// Kinds of sleepers on the state.
-enum { HF_RWSCL_SLEEPS_TO_READ = 1, HF_RWSCL_SLEEPS_IN_FRONT = 2 };
+// Kinds of sleepers on the state. Who naps is a writer that waits for the word, and is woken by the round's end.
+enum { HF_RWSCL_SLEEPS_TO_READ = 1, HF_RWSCL_SLEEPS_IN_FRONT = 2, HF_RWSCL_NAPS = 4 };
 
 // Is it the readers' turn to wait?
 static inline bool hf_rwscl_keeps_readers_out(uint32_t state) {
@@ -185,6 +185,12 @@ bool hf_rwscl_read_out_of_turn(hf_rwscl_t *lock, struct hf_thread_record *self)
 // Waits for the word, not critical. Returns 0 with the word and the caller critical, or ETIMEDOUT.
 int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                            struct hf_rwscl_wait *wait) __attribute__((cold, visibility("hidden")));
+
+// In the readers' slice. If the caller has not waited yet, and others wait for the word, leaves the front place to
+// them: gives the word back, and waits for it as they do, after a nap. Before and after that the caller has the word
+// and is critical; the slice may be the writers' again. False: the caller has kept the word.
+bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_rwscl_wait *wait)
+    __attribute__((cold, visibility("hidden")));
 
 // In rwscl_writers.c.
 

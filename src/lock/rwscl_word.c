@@ -14,6 +14,10 @@
 //          |                                                                   |  FREE after a nap
 //          +-----------> has the word, as HELD_WITH_SLEEPERS (I2) <------------+
 //
+// The front place goes round. Who ends the writers' slice would come back for it before those whom it has woken can
+// run, and keep it for as long as the readers have theirs. So it stands back for a nap, and one of those who nap is
+// woken with the readers. Both cost nothing: it is the readers' slice.
+//
 // Modelled as the same waits of a FlexGuard lock, in verify/flexguard.pml: who has announced itself may take the word
 // so, or announce itself and sleep, at any time. How long it naps is bounded by P3 (flexguard_nap.h).
 #include <errno.h>
@@ -55,6 +59,15 @@ static uint64_t spare_ns(const hf_rwscl_t *lock) {
     return hf_rwscl_left_ns(lock, hf_rwscl_slice_ticks(lock, weights.readers, weights.writers));
 }
 
+// Ends with the writers' slice, so that the front place does not go to those who sleep alone.
+static void nap(hf_rwscl_t *lock, uint64_t ns) {
+    uint32_t state = hf_load_relaxed(&lock->state);
+    if (!hf_rwscl_is_writers(state))
+        return;
+    struct hf_deadline end = hf_deadline_or_in(NULL, ns);
+    hf_futex_wait_as(&lock->state, state, &end, HF_RWSCL_NAPS);
+}
+
 // The caller has announced itself, as if it were about to sleep. True with the word, and critical; false when it is
 // time to sleep.
 static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_naps *naps,
@@ -66,7 +79,7 @@ static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, stru
         uint32_t nap_ns = hf_naps_next(naps);
         hf_count(self, blocked);
         hf_wait_falls_asleep(wait);
-        hf_nap(nap_ns < most_ns ? nap_ns : (uint32_t)most_ns);
+        nap(lock, nap_ns < most_ns ? nap_ns : most_ns);
         hf_wait_awakes(wait);
         now_ns = hf_monotonic_ns();
         hf_naps_ended(naps, now_ns - since_ns);
@@ -91,7 +104,7 @@ static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const
                 return 0;
             if (take_word_or_announce(lock, self))
                 return 0;
-            in_vain = 0;
+            in_vain = HF_WAKES_IN_VAIN - 1; // the next time one is enough
         }
         hf_count(self, blocked);
         hf_hint_look_again();
@@ -101,6 +114,20 @@ static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const
         if (error == ETIMEDOUT)
             return ETIMEDOUT;
     }
+}
+
+bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_rwscl_wait *wait) {
+    if (wait->has_begun || self->critical.critical_depth != 1 || hf_load_relaxed(&lock->waiting_writers) == 0 ||
+        hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_FIRST_NAP_NS)
+        return false;
+    hf_rwscl_wait_begins(wait, self);
+    hf_flexguard_release(&lock->word, &lock->releases, self);
+    hf_count(self, blocked);
+    hf_wait_falls_asleep(&wait->wait);
+    hf_nap(HF_FIRST_NAP_NS);
+    hf_wait_awakes(&wait->wait);
+    hf_rwscl_wait_for_word(lock, self, NULL, wait);
+    return true;
 }
 
 int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,

@@ -20,7 +20,8 @@ enum {
 #define HF_DRAIN_NS 50000000ull
 #define HF_DRAIN_NS_MAX (HF_DRAIN_NS << 20)
 
-// Begins another round, in which the slice is the readers', and wakes those that wait (RS3, RS5).
+// Begins another round, in which the slice is the readers', and wakes those that wait (RS3, RS5), and a writer that may
+// come to the front.
 static void begin_round(hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
     // Release: pairs with the acquire of readers that find it so, which then look at gates that are open.
@@ -28,6 +29,8 @@ static void begin_round(hf_rwscl_t *lock) {
         continue;
     if (state & HF_RWSCL_READERS_WAIT)
         hf_futex_wake_kind(&lock->state, INT_MAX, HF_RWSCL_SLEEPS_TO_READ);
+    if (hf_load_relaxed(&lock->waiting_writers) != 0)
+        hf_futex_wake_kind(&lock->state, 1, HF_RWSCL_NAPS);
 }
 
 // Opens the gates, through which `inside` readers have come already.

@@ -11,7 +11,7 @@
 // for recent (AClockThatGoesBackHoldsNobodyUp); a drain that is never given up (hangs). It hangs when nobody keeps the
 // time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, when a reader leaves a
 // closed gate as an open one, and when a writer naps unannounced and takes the word as one that has not slept
-// (AWriterThatNapsLeavesNobodyAsleep).
+// (AWriterThatNapsLeavesNobodyAsleep). Who never stands back: WhoCameLastLeavesTheFrontPlaceToOthers.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -312,6 +312,52 @@ TEST_P(rwscl, AWriterThatCouldNotRunHasComeBack) {
     for (int round = 0; round < 50 && !back; round++)
         back = comes_back(lock, [] {});
     EXPECT_TRUE(back);
+}
+
+// On one CPU, where a batch thread does not take it from who has woken it.
+void share_one_cpu(int cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    sched_param none{};
+    ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+}
+
+// Ends the writers' slice while another writer waits for the word, and comes again before that one can run. Does it
+// leave the front place to it?
+bool stands_back(hf_rwscl_t &lock, int cpu) {
+    bool second_has_written = false, stood_back = false;
+    hf_rwscl_write_lock(&lock);
+    std::thread second([&] {
+        share_one_cpu(cpu);
+        hf_rwscl_write_lock(&lock);
+        second_has_written = true;
+        hf_rwscl_write_unlock(&lock);
+    });
+    while (hf_load_acquire(&lock.waiting_writers) == 0)
+        std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1)); // until it sleeps, mostly
+    hf_rwscl_end_slice(&lock, hf_self());
+    hf_flexguard_release(&lock.word, &lock.releases, hf_self());
+    hf_rwscl_write_lock(&lock);
+    stood_back = second_has_written;
+    hf_rwscl_write_unlock(&lock);
+    second.join();
+    return stood_back;
+}
+
+TEST_P(rwscl, WhoCameLastLeavesTheFrontPlaceToOthers) {
+    constexpr int rounds = 20;
+    hf_rwscl_set_slice(&lock, 20'000);
+    run_in_thread([&] {
+        int cpu = sched_getcpu(), stood_back = 0;
+        share_one_cpu(cpu);
+        for (int round = 0; round < rounds; round++)
+            stood_back += stands_back(lock, cpu);
+        // Not always: another process may have the CPU for longer than it waits.
+        EXPECT_GT(stood_back, 2) << "of " << rounds;
+    });
 }
 
 // As a reader may be stopped right after it has left, or has been told that time is over: the slice that follows ends
