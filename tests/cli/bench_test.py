@@ -436,7 +436,7 @@ def test_time_between_sections(holdfast, tmp_path):
     assert result.returncode == 0, result.stderr
     [record] = json.loads((tmp_path / "cells.json").read_text())["records"]
     assert record["between_us"] == 1000
-    assert 0 < record["ops_per_s"] <= 1000
+    assert 0 < record["ops_per_s"] < 1100  # the first comes at once, so there is one more; without the pause, millions
 
 
 def test_resume_begins_where_there_is_no_file(holdfast, tmp_path):
