@@ -50,6 +50,16 @@ TEST(word_lock, TimesOutAtOnceWhenTheDeadlineHasPassed) {
     }
 }
 
+// The kernel compares the word before it looks at the time. Who was overtaken between its announcement and its sleep, again
+// and again, would wait for ever.
+TEST(word_lock, TimesOutThoughTheWordIsAnother) {
+    uint32_t word = HF_WORD_HELD;
+    hf_deadline passed = in_ms(CLOCK_MONOTONIC, 0), to_come = in_ms(CLOCK_MONOTONIC, 10'000);
+    EXPECT_EQ(hf_futex_wait(&word, HF_WORD_HELD_WITH_SLEEPERS, &passed), ETIMEDOUT);
+    EXPECT_EQ(hf_futex_wait(&word, HF_WORD_HELD_WITH_SLEEPERS, &to_come), 0);
+    EXPECT_EQ(hf_futex_wait(&word, HF_WORD_HELD_WITH_SLEEPERS, nullptr), 0);
+}
+
 TEST(word_lock, ASleeperIsWoken) {
     uint32_t word = HF_WORD_HELD;
     std::atomic<bool> inside = false;
