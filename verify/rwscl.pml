@@ -382,6 +382,16 @@ writing:
     :: !writers
     fi;
 
+    // hf_rwscl_stands_back, or not
+    if
+    :: true
+#ifdef MUTANT_STANDS_BACK_DRAINING
+    :: atomic { TOUCH; writers = true; front = true }; atomic { TOUCH; word = false }; goto writing
+#else
+    :: atomic { TOUCH; word = false }; goto writing
+#endif
+    fi;
+
     // hf_rwscl_wait_in_front, or out of turn: at once
 in_front:
     if

@@ -128,8 +128,10 @@ static inline bool is_simply_writers(const hf_rwscl_t *lock) {
     return hf_rwscl_is_writers(state) && !(state & HF_RWSCL_READERS_WAIT);
 }
 
-// The caller has the word. False: the slice is the readers'.
+// The caller has the word. False: the slice is the readers'. A slice is ended only for somebody who waits.
 static bool is_still_writers(hf_rwscl_t *lock, struct hf_thread_record *self) {
+    if (is_simply_writers(lock))
+        return true;
     if (!hf_rwscl_is_writers(hf_load_relaxed(&lock->state)))
         return false;
     if (!hf_rwscl_slice_is_over(lock, hf_ticks()))
@@ -138,7 +140,7 @@ static bool is_still_writers(hf_rwscl_t *lock, struct hf_thread_record *self) {
     return false;
 }
 
-// The caller has the word, and it is not simply the writers' slice. Returns 0 with the lock held, or ETIMEDOUT.
+// The caller has the word. Returns 0 with the lock held, or ETIMEDOUT.
 static int begin_to_write(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                           struct hf_rwscl_wait *wait) {
     do {
@@ -156,7 +158,7 @@ static __attribute__((noinline, cold)) int write_after_all(hf_rwscl_t *lock, str
                                                            const struct hf_deadline *deadline, bool has_word) {
     struct hf_rwscl_wait wait = {.has_begun = false};
     int error = has_word ? 0 : hf_rwscl_wait_for_word(lock, self, deadline, &wait);
-    if (!error && !is_simply_writers(lock))
+    if (!error)
         error = begin_to_write(lock, self, deadline, &wait);
     if (!wait.has_begun)
         return error ? error : finish(lock, self);

@@ -16,7 +16,8 @@
 //
 // The front place goes round. Who ends the writers' slice would come back for it before those whom it has woken can
 // run, and keep it for as long as the readers have theirs. So it stands back for a nap, and one of those who nap is
-// woken with the readers. Both cost nothing: it is the readers' slice.
+// woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it, too: to stay in front
+// then took kccachetest wicked 0.65 s in place of 0.52.)
 //
 // Modelled as the same waits of a FlexGuard lock, in verify/flexguard.pml: who has announced itself may take the word
 // so, or announce itself and sleep, at any time. How long it naps is bounded by P3 (flexguard_nap.h).
@@ -42,9 +43,10 @@ static bool take_word_or_announce(hf_rwscl_t *lock, struct hf_thread_record *sel
     return false;
 }
 
-// Not with a deadline; nor while others may wait for what the caller holds.
-static struct hf_naps naps_of(const struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    return hf_naps_begin(!deadline && self->critical.critical_depth == 0);
+// Not while others may wait for what the caller holds, or stand behind it in a queue (a signal handler's interrupted
+// wait).
+static bool may_nap(const struct hf_thread_record *self, uint32_t depth) {
+    return self->critical.critical_depth == depth && hf_queue_may_enter(self);
 }
 
 // Nanoseconds for which the writers can do without the caller: until the readers' next slice is over, at whose end one
@@ -95,7 +97,7 @@ static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, stru
 
 static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                           struct hf_wait *wait) {
-    struct hf_naps naps = naps_of(self, deadline);
+    struct hf_naps naps = hf_naps_begin(!deadline && may_nap(self, 0));
     for (int in_vain = 0;; in_vain++) {
         if (take_word_or_announce(lock, self))
             return 0;
@@ -117,7 +119,7 @@ static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const
 }
 
 bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_rwscl_wait *wait) {
-    if (wait->has_begun || self->critical.critical_depth != 1 || hf_load_relaxed(&lock->waiting_writers) == 0 ||
+    if (wait->has_begun || !may_nap(self, 1) || hf_load_relaxed(&lock->waiting_writers) == 0 ||
         hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_FIRST_NAP_NS)
         return false;
     hf_rwscl_wait_begins(wait, self);
@@ -140,5 +142,7 @@ int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, cons
             ? hf_flexguard_go_on_waiting(&lock->word, &lock->spinners, &lock->releases, self, deadline, &wait->wait)
             : sleep_for_word(lock, self, deadline, &wait->wait);
     hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
+    if (!error) // for the monitor it is the lock that is held, not its word
+        hf_store_relaxed(&self->critical.lock, (uint64_t)(uintptr_t)hf_rwscl_shown_as(lock));
     return error;
 }
