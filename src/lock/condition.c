@@ -134,16 +134,21 @@ void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
     release_list(lock);
 }
 
-int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
+static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *deadline) {
     for (;;) {
         int failed = deadline ? sem_clockwait(&self->turn, deadline->clock, &deadline->at) : sem_wait(&self->turn);
-        if (!failed) {
-            note_wake(self);
-            return 0;
-        }
-        if (errno == ETIMEDOUT)
-            return ETIMEDOUT;
+        if (!failed || errno == ETIMEDOUT)
+            return failed ? ETIMEDOUT : 0;
     }
+}
+
+int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
+    hf_thread_falls_asleep(hf_self());
+    int error = sleep_until_turn(self, deadline);
+    hf_thread_awakes(hf_self());
+    if (!error)
+        note_wake(self);
+    return error;
 }
 
 // C2. Short, or as long as who has chosen it keeps the mutex, which this one takes next. (With a mutex that refuses it
@@ -186,6 +191,7 @@ static struct hf_waiter *choose_another(const struct hf_condition *condition) {
 }
 
 void hf_waiter_leave_cancelled(struct hf_waiter *self) {
+    hf_thread_awakes(hf_self()); // its sleep did not return
     if (hf_waiter_leave(self) || !self->by_signal)
         return;
     struct hf_waiter *other = choose_another(self->condition);

@@ -158,11 +158,11 @@ static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, u
     return next;
 }
 
-// Is the owner outside its section, and waits at another lock? Then it will not come back soon. Advice: it may only be
-// passing by a guard there, and loses the rest of its slice for nothing.
+// Is the owner outside its section, and waits at another lock, of whatever kind? Then it will not come back soon.
+// Advice: it may only be passing by a guard there, and loses the rest of its slice for nothing.
 static bool owner_is_elsewhere(const struct hf_slices *slices) {
     const struct hf_thread_record *owner = hf_load_relaxed(&slices->owner->thread); // NULL: there are others
-    return owner && hf_load_relaxed(&owner->in_slices) != 0 && slices->lock &&
+    return owner && (hf_load_relaxed(&owner->in_slices) != 0 || hf_load_relaxed(&owner->asleep) != 0) && slices->lock &&
            hf_load_relaxed(slices->lock) == HF_WORD_FREE;
 }
 

@@ -17,9 +17,9 @@
 //
 // Waiters are in a queue and sleep until chosen. Who chooses is whoever sees that a slice is over: the thread that
 // gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time. A slice is over before its
-// time when its owner exits, or goes to wait for a condition, or at another lock: it can't or does not want to use the
-// rest. (At another lock: if somebody comes here then, or waits for the last slice that the owner had begun.) Not so
-// where several threads of the class have come to wait here: the others may use it.
+// time when its owner exits, or goes to wait for a condition, or sleeps for another lock, of whatever kind: it can't or
+// does not want to use the rest. (Sleeps: if somebody comes here then, or waits already; of those the owner knows,
+// begun_slices.h.) Not so where several threads of the class have come to wait here: the others may use it.
 //
 // Invariants, all under the guard:
 // U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks no
@@ -124,14 +124,14 @@ static inline bool hf_slices_are_closed_to(const struct hf_thread_record *self) 
 }
 
 static inline void hf_slices_enter(struct hf_thread_record *self) {
-    hf_store_relaxed(&self->in_slices, self->in_slices + 1); // others look: owner_is_elsewhere
+    hf_store_relaxed(&self->in_slices, (uint16_t)(self->in_slices + 1)); // others look: owner_is_elsewhere
     hf_program_order();
 }
 
 // Saturates: a child forked by such a handler has another record, and comes back to where its parent was.
 static inline void hf_slices_exit(struct hf_thread_record *self) {
     hf_program_order();
-    hf_store_relaxed(&self->in_slices, self->in_slices - (self->in_slices != 0));
+    hf_store_relaxed(&self->in_slices, (uint16_t)(self->in_slices - (self->in_slices != 0)));
 }
 
 // All that follow are called under the guard, with the time of now.

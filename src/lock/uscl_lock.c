@@ -18,6 +18,7 @@
 
 #include <errno.h>
 
+#include "lock/begun_slices.h"
 #include "thread/thread_kind.h"
 
 static uint32_t default_slice_us = 2000;
@@ -37,19 +38,6 @@ static void take_options_over(struct hf_uscl_parts lock, struct hf_slices *slice
     uint32_t options = hf_load_relaxed(lock.options);
     slices->work_conserving = (options & HF_USCL_WORK_CONSERVING) != 0;
     slices->inactive_ms = (uint16_t)(options >> HF_USCL_INACTIVE_SHIFT);
-}
-
-// The slice of a thread that exits would hold others up for its rest.
-static void end_slice_at_exit(struct hf_thread_record *self) {
-    struct hf_slices *slices = hf_private(self)->slice_begun;
-    sigset_t saved;
-    hf_slices_lock(slices, self, &saved);
-    struct hf_share *owner = slices->owner;
-    hf_slice_wake woken = owner && owner->thread == self && owner->own_class == self->share_class
-                              ? hf_slices_retire(slices, owner, hf_ticks())
-                              : NULL;
-    hf_slices_unlock(slices, self, &saved);
-    hf_slice_wake_up(woken);
 }
 
 // Under the word. What a class of several threads has used is nobody's alone.
@@ -89,7 +77,7 @@ static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, str
     if (!share)
         return;
     note_held(lock.word, share, self); // what it had alone, slice after slice
-    hf_private(self)->slice_begun = slices;
+    hf_begun_slices_add(slices, self);
     now = hf_ticks();
     hf_timing_begin_slice(&slices->timing, share, now, hf_load_relaxed(&slices->slice_end));
     hf_store_relaxed(&slices->untimed, 0);
@@ -152,20 +140,6 @@ static int wait_for_slice(struct hf_uscl_parts lock, struct hf_slices *slices, s
     return error;
 }
 
-// The caller is about to wait here. The last slice that it has begun elsewhere is for those who wait there. While
-// somebody waits there, that lock exists: its word is looked at only then.
-static void leave_other_slice(const struct hf_slices *slices, struct hf_thread_record *self) {
-    struct hf_slices *begun = hf_private(self)->slice_begun;
-    if (!begun || begun == slices || hf_load_relaxed(&begun->waiters) == 0)
-        return;
-    sigset_t saved;
-    hf_slices_lock(begun, self, &saved);
-    struct hf_share *owner = begun->owner;
-    hf_slice_wake woken = owner && owner->thread == self ? hf_slices_choose(begun, hf_ticks()) : NULL;
-    hf_slices_unlock(begun, self, &saved);
-    hf_slice_wake_up(woken);
-}
-
 static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
                        const struct hf_deadline *deadline) {
     // Others wait for what it holds: it must not be made to wait for what it has used here, and waits for what is held.
@@ -205,7 +179,6 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
         return acquire_uncounted(lock, self, deadline);
     hf_thread_follow_name(self);
     hf_slices_enter(self);
-    leave_other_slice(slices, self);
     int error = join_slices(lock, slices, self, deadline);
     hf_slices_exit(self);
     // POSIX: a timed lock takes what is free at its end, whosever the slice is.
@@ -213,9 +186,6 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
 }
 
 int hf_uscl_meet(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    static bool watches_exits;
-    if (!hf_exchange_relaxed(&watches_exits, true))
-        hf_thread_at_exit(end_slice_at_exit);
     struct hf_slices *slices = hf_slices_are_closed_to(self) ? NULL : hf_slices_of(lock.word, lock.slices, self);
     return slices ? acquire_by_slice(lock, slices, self, deadline) : acquire_uncounted(lock, self, deadline);
 }

@@ -53,6 +53,7 @@ enum hf_acquired {
 
 // A wait for a lock, on the waiter's stack.
 struct hf_wait {
+    struct hf_thread_record *self;
     uint64_t began_ticks; // 0: not timed
     uint64_t asleep_since;
     uint64_t asleep_ticks;
@@ -60,20 +61,22 @@ struct hf_wait {
 };
 
 // Called before the wait is counted (`contended`). Most waits are not timed, and then ask for no time.
-static inline struct hf_wait hf_wait_begin(const struct hf_thread_record *self) {
-    struct hf_wait wait = {0, 0, 0, 0};
-    uint64_t number = hf_counters((struct hf_thread_record *)self)->contended;
+static inline struct hf_wait hf_wait_begin(struct hf_thread_record *self) {
+    struct hf_wait wait = {self, 0, 0, 0, 0};
+    uint64_t number = hf_counters(self)->contended;
     if (hf_statistics_are_on() && (number + self->tid) % HF_CONTENDED_PERIOD == 0)
         wait.began_ticks = hf_ticks();
     return wait;
 }
 
 static inline void hf_wait_falls_asleep(struct hf_wait *wait) {
+    hf_thread_falls_asleep(wait->self);
     if (wait->began_ticks)
         wait->asleep_since = hf_ticks();
 }
 
 static inline void hf_wait_awakes(struct hf_wait *wait) {
+    hf_thread_awakes(wait->self);
     wait->sleeps++;
     if (wait->began_ticks)
         wait->asleep_ticks += hf_ticks() - wait->asleep_since;

@@ -44,10 +44,15 @@ _Static_assert(sizeof(struct hf_thread_counters) == HF_CACHE_LINE_BYTES &&
                    sizeof(struct hf_reads_held) == HF_CACHE_LINE_BYTES,
                "found from the record at a fixed distance");
 
-static void (*exit_function)(struct hf_thread_record *self);
+static void (*slices_watcher)(struct hf_thread_record *self, bool exits);
 
-void hf_thread_at_exit(void (*function)(struct hf_thread_record *self)) {
-    hf_store_release(&exit_function, function); // pairs with the acquire in release
+void hf_thread_watch_slices(void (*function)(struct hf_thread_record *self, bool exits)) {
+    if (hf_load_relaxed(&slices_watcher) != function)
+        hf_store_relaxed(&slices_watcher, function);
+}
+
+void hf_thread_leave_slices(struct hf_thread_record *self, bool exits) {
+    hf_load_relaxed (&slices_watcher)(self, exits); // who has begun a slice has set it
 }
 
 // For threads that came when there was no memory left. They share it, so its words mean nothing; its state keeps it out
@@ -98,6 +103,7 @@ static void put_back(struct hf_thread_record *record) {
     own->holds_owner = NULL;
     hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
     hf_store_relaxed(&record->in_slices, 0);
+    hf_store_relaxed(&record->asleep, 0);
     hf_store_relaxed(&record->critical.critical_depth, 0);
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
     hf_store_relaxed(&record->share_class, 0);
@@ -218,9 +224,8 @@ static void release(void *record_pointer) {
     struct hf_thread_record *record = record_pointer;
     if (record != hf_self_record || record == &overflow.record[0])
         return;
-    void (*at_exit)(struct hf_thread_record *) = hf_load_acquire(&exit_function);
-    if (hf_private(record)->slice_begun && at_exit)
-        at_exit(record);
+    if (hf_private(record)->slice_begun)
+        hf_thread_leave_slices(record, true);
     sigset_t saved;
     lock_pool(&saved); // no signal handler notes anything from here on
     hf_self_record = NULL;

@@ -25,7 +25,8 @@ struct hf_thread_record {
     struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
     struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
     uint32_t tid;                      // 0 in the record that threads share when memory has run out
-    uint32_t in_slices;                // how often it is under a guard or in a queue of slices (lock/slices.h)
+    uint16_t in_slices;                // how often it is under a guard or in a queue of slices (lock/slices.h)
+    uint16_t asleep;                   // 1 while it sleeps for a lock: advice to others
     struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/queue_node.h)
     uint64_t share_class;              // whose share of a lock's time it uses (lock/share.h); see below
     const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
@@ -65,7 +66,7 @@ struct hf_observation {
 struct hf_thread_private {
     struct hf_observation observation;
     struct hf_thread_record *free_next; // the free list, while no thread has this record
-    struct hf_slices *slice_begun;      // the last one; looked at when the thread exits
+    struct hf_slices *slice_begun;      // the last one, of those in lock/begun_slices.h, or NULL
     uint32_t *holds_owner;              // says whose row of statistics it is (observe/thread_holds.h), or NULL
 } HF_CACHE_ALIGNED;
 
@@ -140,9 +141,22 @@ static inline uint32_t hf_tid(const struct hf_thread_record *self) {
 // Puts the calling thread into a class of the user's; 0: into one of its own.
 void hf_thread_set_class(struct hf_thread_record *self, uint32_t number);
 
-// What else is to be done when a thread that has begun a slice exits, while it still has its record. One function for
-// the process.
-void hf_thread_at_exit(void (*function)(struct hf_thread_record *self));
+// What else is to be done when a thread that has begun a slice goes to sleep for a lock, or `exits`, while it still has
+// its record. One function for the process.
+void hf_thread_watch_slices(void (*function)(struct hf_thread_record *self, bool exits));
+
+// The caller goes to sleep for a lock, and has slept: others may want to know (lock/slices.h).
+void hf_thread_leave_slices(struct hf_thread_record *self, bool exits) __attribute__((cold));
+
+static inline void hf_thread_falls_asleep(struct hf_thread_record *self) {
+    hf_store_relaxed(&self->asleep, 1);
+    if (HF_UNLIKELY(hf_private(self)->slice_begun != NULL))
+        hf_thread_leave_slices(self, false);
+}
+
+static inline void hf_thread_awakes(struct hf_thread_record *self) {
+    hf_store_relaxed(&self->asleep, 0);
+}
 
 // Has no second thread had a record yet, here or in the processes that this one was forked from?
 bool hf_thread_was_always_alone(void);

@@ -5,8 +5,8 @@
 // (AKeeperThatLeavesIsReplaced); is_late that does not look at the word, or never finds anybody late
 // (WhoIsChosenAndLateIsPassedOver); a look that only the keeper may take (AKeeperThatDoesNotLook...); choose that
 // does not ask whether the owner is dead (ASliceIsOverWhenItsOwnerExits); owner_is_elsewhere that says no, does not
-// look at the word, or not at the thread (ASliceIsOverWhenItsOwnerWaitsAtAnotherLock); hf_slices_retire that does
-// nothing; next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
+// look at the word, or not at the thread (ASliceIsOverWhenItsOwnerWaitsAtAnotherLock), or not whether it sleeps
+// (...SleepsForALockOfAnotherKind); hf_slices_retire that does nothing; next_of that takes the first (TheLeastUsedIsNext), or bans nobody (WhoHasUsedMoreIsBannedUntilItHasPaid);
 // hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that forgets nobody (InactiveSharesAreForgotten);
 // inactive_ticks that is always a second (ASharesInactivity...);
 // void_times_of_another_clock that does nothing, or leaves the slice's end or the keeper as it is
@@ -376,6 +376,19 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerWaitsAtAnotherLock) {
     EXPECT_FALSE(b.chosen()) << "the owner may come back at once";
     thread.in_slices = 1;
     EXPECT_EQ(choose(4), &b.waiter.turn);
+    EXPECT_TRUE(b.chosen());
+}
+
+TEST_F(slices, ASliceIsOverWhenItsOwnerSleepsForALockOfAnotherKind) {
+    hf_thread_record thread{};
+    std::uint32_t word = HF_WORD_FREE;
+    one a = make(), b = make();
+    give_to(thread, a);
+    all.lock = &word;
+    take(a, 0);
+    join(b, 1);
+    thread.asleep = 1;
+    EXPECT_EQ(choose(2), &b.waiter.turn);
     EXPECT_TRUE(b.chosen());
 }
 

@@ -596,7 +596,7 @@ TEST_F(observation, AForkedChildNotesNothingOfItsParents) {
     hf_flexguard_t &lock = new_lock();
     auto body = [&] {
         use(lock, 5 * HF_NOTED_PERIOD);
-        hf_wait wait = {.began_ticks = 1, .asleep_since = 0, .asleep_ticks = 0, .sleeps = 1};
+        hf_wait wait = {.self = hf_self(), .began_ticks = 1, .asleep_since = 0, .asleep_ticks = 0, .sleeps = 1};
         hf_note_wait(&lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
         return !hf_statistics_are_on() && !hf_self()->observed;
     };
