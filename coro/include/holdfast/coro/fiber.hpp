@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A task that runs a plain function on a stack of its own, so that whatever that calls, however deep, can wait as a
+// coroutine can: for code that can't be made of coroutines. Needs Boost.Context (Debian: libboost-context-dev; link with
+// boost_context), which no other header here includes.
+//
+//     task<int> rows = fiber([&] { return count_rows(database); });       // which calls, somewhere inside,
+//     void row_lock::lock() { this_fiber::await(mutex_.lock()); }
+//
+//               run()                          await(): notes what for
+//     task ---------------> the function --------------------------------+
+//      ^                                                                 |
+//      +---- co_await of that, in the task's frame, off the stack <------+
+//
+// F1  Nobody touches a stack that runs but its thread: whoever is waited for learns of the task in its await_suspend,
+//     when the function is off the thread.
+// F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws fiber_unwound, and
+//     the destructors of all that is on the stack have run before its memory goes.
+//
+// After await() a function may be on another thread: it keeps no address of a thread-local variable over it, and does
+// not wait in a `catch` block, whose exception is the thread's. A wait costs two switches of stacks more than its
+// co_await; what need not wait costs a look at a thread-local variable more.
+// Test: tests/coro/fiber_test.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+#include <boost/context/protected_fixedsize_stack.hpp>
+#include <boost/context/stack_context.hpp>
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "holdfast/coro/awaitable.hpp"
+#include "holdfast/coro/stack_books.hpp"
+#include "holdfast/coro/task.hpp"
+#include "holdfast/coro/waiter.hpp"
+
+namespace holdfast::coro {
+
+struct fiber_options {
+    std::size_t stack_bytes = 64 * 1024; // rounded up to pages. The page below it can't be accessed
+};
+
+// What await() throws when its task is gone (F2). Who catches it lets the function end all the same.
+struct fiber_unwound {};
+
+namespace detail {
+
+// What a function waits for; on its stack.
+class awaited {
+public:
+    // As await_suspend.
+    virtual bool suspend(std::coroutine_handle<> task) = 0;
+
+protected:
+    ~awaited() = default;
+};
+
+template <class Awaiter>
+class awaited_by final : public awaited {
+public:
+    explicit awaited_by(Awaiter &awaiter) noexcept : awaiter_(awaiter) {}
+    HF_CORO_SUSPENDS bool suspend(std::coroutine_handle<> task) override {
+        using result = decltype(awaiter_.await_suspend(task));
+        if constexpr (std::is_void_v<result>) {
+            awaiter_.await_suspend(task);
+        } else if constexpr (std::same_as<result, bool>) {
+            return awaiter_.await_suspend(task);
+        } else {
+            resume_next(awaiter_.await_suspend(task));
+        }
+        return true;
+    }
+
+private:
+    Awaiter &awaiter_;
+};
+
+// co_await: for what a function waits for.
+class [[nodiscard]] await_for_fiber {
+public:
+    explicit await_for_fiber(awaited &of) noexcept : of_(of) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> task) const { return of_.suspend(task); }
+    void await_resume() const noexcept {}
+
+private:
+    awaited &of_;
+};
+
+// A stack, and the function that runs on it. Boost.Context's plain jumps, not its class `fiber`: between what the
+// sanitizers are told and the jump there must be no function.
+class fiber_stack {
+public:
+    // `body` throws nothing.
+    fiber_stack(std::function<void()> body, fiber_options options)
+        : allocator_(options.stack_bytes), memory_(allocator_.allocate()),
+          books_(static_cast<char *>(memory_.sp) - memory_.size, memory_.size), body_(std::move(body)),
+          inside_(boost::context::detail::make_fcontext(memory_.sp, memory_.size, begin)) {}
+    fiber_stack(const fiber_stack &) = delete;
+    fiber_stack &operator=(const fiber_stack &) = delete;
+    // F2
+    ~fiber_stack() {
+        unwinding_ = true;
+        if (waits_for_)
+            run();
+        allocator_.deallocate(memory_);
+    }
+
+    // On the task's side: goes on with the function until it waits; null: it has ended.
+    awaited *run() {
+        fiber_stack *before = current();
+        waits_for_ = nullptr;
+        set_current(this);
+        books_.entering();
+        inside_ = boost::context::detail::jump_fcontext(inside_, this).fctx;
+        books_.left();
+        set_current(before);
+        return waits_for_;
+    }
+
+    // On the function's side.
+    void wait(awaited &of) {
+        waits_for_ = &of;
+        books_.leaving(false);
+        outside_ = boost::context::detail::jump_fcontext(outside_, nullptr).fctx;
+        books_.entered();
+        end_if_unwinding();
+    }
+    void end_if_unwinding() const {
+        if (unwinding_)
+            throw fiber_unwound{};
+    }
+
+    // Whose function runs on this thread, or null. Not inline, as current_context().
+    [[gnu::noinline]] static fiber_stack *current() noexcept { return on_this_thread; }
+
+private:
+    [[gnu::noinline]] static void set_current(fiber_stack *one) noexcept { on_this_thread = one; }
+    static inline thread_local fiber_stack *on_this_thread = nullptr;
+
+    // The first function on the stack. Nobody comes back to it.
+    static void begin(boost::context::detail::transfer_t from) noexcept {
+        auto *self = static_cast<fiber_stack *>(from.data);
+        self->books_.entered();
+        self->outside_ = from.fctx;
+        self->body_();
+        self->books_.leaving(true);
+        boost::context::detail::jump_fcontext(self->outside_, nullptr);
+    }
+
+    boost::context::protected_fixedsize_stack allocator_;
+    boost::context::stack_context memory_;
+    stack_books books_;
+    std::function<void()> body_;
+    boost::context::detail::fcontext_t inside_; // where the function goes on
+    boost::context::detail::fcontext_t outside_ = nullptr;
+    awaited *waits_for_ = nullptr;
+    bool unwinding_ = false;
+};
+
+template <class Awaitable>
+decltype(auto) awaiter_of(Awaitable &&one) {
+    if constexpr (has_own_co_await<Awaitable>)
+        return std::forward<Awaitable>(one).operator co_await();
+    else if constexpr (has_free_co_await<Awaitable>)
+        return operator co_await(std::forward<Awaitable>(one));
+    else
+        return static_cast<Awaitable &&>(one);
+}
+
+} // namespace detail
+
+// The function's result, or its exception. Its frame and its stack are allocated here; what it waits for allocates
+// nothing more.
+template <std::invocable Function>
+    requires(!std::is_reference_v<std::invoke_result_t<Function &>>)
+[[nodiscard]] task<std::invoke_result_t<Function &>> fiber(Function function, fiber_options options = {}) {
+    using result_type = std::invoke_result_t<Function &>;
+    detail::task_result<result_type> result;
+    auto body = [&]() noexcept {
+        try {
+            if constexpr (std::is_void_v<result_type>)
+                function();
+            else
+                result.return_value(function());
+        } catch (const fiber_unwound &) { // the task is being destroyed
+        } catch (...) {
+            result.unhandled_exception();
+        }
+    };
+    detail::fiber_stack stack(body, options);
+    while (detail::awaited *one = stack.run())
+        co_await detail::await_for_fiber(*one);
+    co_return result.take();
+}
+
+namespace this_fiber {
+
+// Does the caller run inside of fiber()?
+[[nodiscard]] inline bool exists() noexcept {
+    return detail::fiber_stack::current() != nullptr;
+}
+
+// What co_await would give, for a caller inside of fiber(). Throws fiber_unwound (F2); std::logic_error where there is
+// no fiber.
+template <detail::awaitable Awaitable>
+decltype(auto) await(Awaitable &&of) {
+    detail::fiber_stack *stack = detail::fiber_stack::current();
+    if (!stack)
+        throw std::logic_error("holdfast::coro::this_fiber::await() is for functions that run inside of fiber()");
+    stack->end_if_unwinding();
+    auto &&awaiter = detail::awaiter_of(std::forward<Awaitable>(of));
+    if (!awaiter.await_ready()) {
+        detail::awaited_by<std::remove_reference_t<decltype(awaiter)>> one(awaiter);
+        stack->wait(one);
+    }
+    return awaiter.await_resume();
+}
+
+} // namespace this_fiber
+
+} // namespace holdfast::coro
