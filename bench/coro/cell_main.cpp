@@ -104,32 +104,34 @@ std::string packages_of(const std::string &lock) {
     return lock == "tokio" ? "rustc, cargo and librust-tokio-dev" : "";
 }
 
-// Goes on as another program. Returns when there is none.
-int become_peer(const cell_options &options, char **argv) {
-    const std::string &lock = options.lock;
-    std::string packages = packages_of(lock);
-    if (packages.empty()) {
-        fmt::print(stderr, "{}: {} is absent: there is no such form of what this workload measures\n", options.workload,
-                   lock);
-        return cli::exit_absent;
-    }
-    std::filesystem::path program =
-        std::filesystem::read_symlink("/proc/self/exe").parent_path() / ("coro-peer-" + lock);
+int say_absent(const cell_options &options, const std::string &why) {
+    fmt::print(stderr, "{}: {} is absent: {}\n", options.workload, options.lock, why);
+    return cli::exit_absent;
+}
+
+// Goes on as another program, with `before` in front of the arguments. Returns when there is none.
+int become(const std::string &name, const cell_options &options, std::vector<std::string> before, char **argv,
+           const std::string &how_to_get_it) {
+    std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
     std::vector<char *> arguments{argv[0]};
-    std::string name = "--workload", workload = options.workload;
-    arguments.push_back(name.data());
-    arguments.push_back(workload.data());
+    for (std::string &one : before)
+        arguments.push_back(one.data());
     for (char **one = argv + 1; *one; one++)
         arguments.push_back(*one);
     arguments.push_back(nullptr);
     execv(program.c_str(), arguments.data());
-    if (errno == ENOENT) {
-        fmt::print(stderr, "{}: {} is absent: install {} (Debian), then configure and build Holdfast again\n",
-                   options.workload, lock, packages);
-        return cli::exit_absent;
-    }
+    if (errno == ENOENT)
+        return say_absent(options, how_to_get_it);
     fmt::print(stderr, "{}: can't execute {}: {}\n", options.workload, program.string(), std::strerror(errno));
     return exit_failed;
+}
+
+int become_peer(const cell_options &options, char **argv) {
+    std::string packages = packages_of(options.lock);
+    if (packages.empty())
+        return say_absent(options, "there is no such form of what this workload measures");
+    return become("coro-peer-" + options.lock, options, {"--workload", options.workload}, argv,
+                  fmt::format("install {} (Debian), then configure and build Holdfast again", packages));
 }
 
 // Empty, or the status to exit with.
@@ -148,7 +150,7 @@ std::optional<int> parse(CLI::App &app, int argc, char **argv) {
 } // namespace
 
 int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders,
-                       const cell_options &defaults) {
+                       const cell_options &defaults, const further_program &further) {
     const cli::workload *known = cli::find_workload(workload);
     CLI::App app{known ? known->summary : "", workload};
     app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of workers.");
@@ -163,6 +165,8 @@ int coro_workload_main(int argc, char **argv, const std::string &workload, const
     for (const contender &one : contenders)
         if (options.lock == one.name)
             return measure(options, one.run);
+    if (std::ranges::find(further.locks, options.lock) != further.locks.end())
+        return become(further.name, options, {}, argv, further.how_to_get_it);
     return become_peer(options, argv);
 }
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // LevelDB's readrandom by many tasks, with a cache of rows in front, under one lock: look the row up; if it is not
-// there, read it from LevelDB, without the lock, and put it there. LevelDB's own mutex is inside its library and stays
-// what it is: a coroutine without a stack of its own can't be suspended there.
+// there, read it from LevelDB, without the lock, and put it there. LevelDB's own mutex stays what it is: for that there
+// is coro-leveldb-inside.
 //
 // `threads` is the same with a std::mutex and as many threads as there are tasks.
 #include <fmt/core.h>
 #include <mutex>
-#include <thread>
 
 #include "coro/barging_mutex.hpp"
 #include "coro/cell_main.hpp"
-#include "coro/cpu_time.hpp"
 #include "coro/prime_work.hpp"
 #include "coro/queuing_delay.hpp"
 #include "coro/row_cache.hpp"
 #include "coro/row_store.hpp"
 #include "coro/scene.hpp"
+#include "coro/thread_scene.hpp"
 #include "holdfast/coro/mutex.hpp"
 #include "holdfast/coro/spawn.hpp"
 #include "program/program.hpp"
@@ -172,7 +171,7 @@ cell_result measure_barging(const cell_options &options) {
     return measure<barging_mutex>(options, mutex, barge);
 }
 
-// Threads that read until the stop, and bystanders. Reads.
+// A thread that reads until the stop. Reads.
 std::uint64_t read_by_thread(std::mutex &mutex, reader own, const stop_sign &stop, bool noted) {
     while (!stop.is_set()) {
         own.choose();
@@ -193,28 +192,10 @@ std::uint64_t read_by_thread(std::mutex &mutex, reader own, const stop_sign &sto
 cell_result measure_threads(const cell_options &options) {
     shared_rows rows(options);
     std::mutex mutex;
-    cell_result result;
-    std::uint64_t all_reads = 0;
-    for (bool noted : {false, true}) { // a third of the time to warm up, in which the threads are others
-        std::atomic<std::uint64_t> reads = 0, turns = 0;
-        double cpu_before_s = cpu_seconds_used();
-        program_options threads{options.tasks + options.bystanders, noted ? options.seconds : options.seconds / 3};
-        timed_run took = run_until_stopped(threads, [&](unsigned number, const stop_sign &stop) {
-            if (number < options.tasks) {
-                reads += read_by_thread(mutex, reader(rows, number), stop, noted);
-            } else {
-                for (; !stop.is_set(); turns++, std::this_thread::yield())
-                    spin_us(options.bystander_us);
-            }
-            return std::uint64_t{0};
-        });
-        result.elapsed_s = took.elapsed_s;
-        result.cpu_s = cpu_seconds_used() - cpu_before_s;
-        result.operations = reads;
-        result.bystander_turns = turns;
-        all_reads += reads;
-    }
-    check(rows, all_reads);
+    auto [result, reads] = run_threads(options, [&](unsigned number, const stop_sign &stop, bool noted) {
+        return read_by_thread(mutex, reader(rows, number), stop, noted);
+    });
+    check(rows, reads);
     result.delay_ticks = rows.delay.ticks();
     return result;
 }

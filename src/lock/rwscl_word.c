@@ -16,8 +16,8 @@
 //
 // The front place goes round. Who ends the writers' slice would come back for it before those whom it has woken can
 // run, and keep it for as long as the readers have theirs. So it stands back for a nap, and one of those who nap is
-// woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it, too: to stay in front
-// then took kccachetest wicked 0.65 s in place of 0.52.)
+// woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it, too: to stay in
+// front then took kccachetest wicked 0.65 s in place of 0.52.)
 //
 // Modelled as the same waits of a FlexGuard lock, in verify/flexguard.pml: who has announced itself may take the word
 // so, or announce itself and sleep, at any time. How long it naps is bounded by P3 (flexguard_nap.h).

@@ -18,8 +18,8 @@ int hf_futex_wait_as(const uint32_t *word, uint32_t expected, const struct hf_de
     long failed = syscall(SYS_futex, word, op, expected, deadline ? &deadline->at : NULL, NULL, kind);
     int result = failed ? errno : 0;
     errno = saved_errno;
-    // The kernel takes no time before the clock's epoch; such a deadline has passed. And it looks at the word first: who
-    // finds another one there each time would never learn how late it is.
+    // The kernel takes no time before the clock's epoch; such a deadline has passed. And it looks at the word first:
+    // who finds another one there each time would never learn how late it is.
     if (deadline && (result == EINVAL || (result == EAGAIN && hf_deadline_has_passed(deadline))))
         return ETIMEDOUT;
     return result == ETIMEDOUT || result == EINTR ? result : 0;

@@ -17,8 +17,8 @@ struct hf_deadline {
 };
 
 // Sleeps while *word is `expected`, until woken or until the deadline (NULL: none).
-// Returns 0 (woken, or the word was another; both may be spurious), ETIMEDOUT (then nobody has woken it), or EINTR. Wakers and sleepers must be
-// threads of one process.
+// Returns 0 (woken, or the word was another; both may be spurious), ETIMEDOUT (then nobody has woken it), or EINTR.
+// Wakers and sleepers must be threads of one process.
 int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline);
 
 // Wakes at most `count` sleepers. The word's memory may already be gone: then nothing happens.

@@ -228,7 +228,7 @@ def test_list(holdfast):
     assert [line.split()[0] for line in result.stdout.splitlines()] == [
         "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive",
         "scl-readers-writers", "scl-slice", "scl-toy", "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar",
-        "coro-channel", "coro-queuing-delay", "coro-leveldb"]
+        "coro-channel", "coro-queuing-delay", "coro-leveldb", "coro-leveldb-inside"]
 
 
 def test_quiet_where_there_is_no_terminal(holdfast):

@@ -23,6 +23,7 @@ OURS = {
     "coro-condvar": ["ces", "dispatch", "inline"],
     "coro-channel": ["ces", "dispatch", "inline"],
     "coro-leveldb": ["ces", "with", "dispatch", "barging", "inline", "threads"],
+    "coro-leveldb-inside": ["threads"],
 }
 WITH_DELAYS = ["coro-queuing-delay", "coro-leveldb"]
 PEERS = ["boost-fiber", "go", "tokio", "kotlin"]
@@ -87,6 +88,18 @@ def test_a_peer_is_measured_or_says_why_not(holdfast, tmp_path, workload, peer):
         assert workload != "coro-mutex" or not (PROGRAMS / f"coro-peer-{peer}").exists()  # which all of them have
         assert f"holdfast: {workload}: {peer} is absent: " in result.stderr
         assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("lock", ["ces", "dispatch", "inline"])
+def test_locks_inside_leveldb_where_its_source_was(holdfast, tmp_path, lock):
+    records, result = records_of(holdfast, tmp_path / "cells.json", "coro-leveldb-inside", [lock], FEW, threads="2")
+    [record] = records
+    if (PROGRAMS / "coro-leveldb-rebuilt").exists():
+        assert record["status"] == "ok" and record["ops_per_s"] > 0 and 0.5 <= record["burden_jain"] <= 1.000001
+    else:
+        assert record["status"] == "absent"
+        assert result.stderr == (f"holdfast: coro-leveldb-inside: {lock} is absent: './dev bench' in Holdfast's source "
+                                 "fetches LevelDB's and builds it\n")
 
 
 def test_what_is_not_here_is_a_row_and_a_sentence(holdfast, tmp_path):

@@ -369,8 +369,8 @@ TEST_P(rwscl, WhoCameLastLeavesTheFrontPlaceToOthers) {
     });
 }
 
-// Who stands back may come back to a writers' slice that has lasted for as long as readers have stayed away. It goes on:
-// nobody waits for its end. (A writer that comes too late to stand back finds the same.)
+// Who stands back may come back to a writers' slice that has lasted for as long as readers have stayed away. It goes
+// on: nobody waits for its end. (A writer that comes too late to stand back finds the same.)
 TEST_P(rwscl, WhoStoodBackEndsNoSliceForNobody) {
     hf_rwscl_init(&lock);
     lock.changed_at = hf_ticks();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A task that runs a plain function on a stack of its own, so that whatever that calls, however deep, can wait as a
-// coroutine can: for code that can't be made of coroutines. Needs Boost.Context (Debian: libboost-context-dev; link with
-// boost_context), which no other header here includes.
+// coroutine can: for code that can't be made of coroutines. Needs Boost.Context (Debian: libboost-context-dev; link
+// with boost_context), which no other header here includes.
 //
 //     task<int> rows = fiber([&] { return count_rows(database); });       // which calls, somewhere inside,
 //     void row_lock::lock() { this_fiber::await(mutex_.lock()); }
@@ -13,8 +13,8 @@
 //
 // F1  Nobody touches a stack that runs but its thread: whoever is waited for learns of the task in its await_suspend,
 //     when the function is off the thread.
-// F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws fiber_unwound, and
-//     the destructors of all that is on the stack have run before its memory goes.
+// F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws fiber_unwound,
+//     and the destructors of all that is on the stack have run before its memory goes.
 //
 // After await() a function may be on another thread: it keeps no address of a thread-local variable over it, and does
 // not wait in a `catch` block, whose exception is the thread's. A wait costs two switches of stacks more than its

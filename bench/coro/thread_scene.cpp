@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "coro/thread_scene.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include "coro/cpu_time.hpp"
+#include "coro/prime_work.hpp"
+
+namespace holdfast::bench {
+
+thread_scene_result
+run_threads(const cell_options &options,
+            const std::function<std::uint64_t(unsigned number, const stop_sign &stop, bool noted)> &work) {
+    thread_scene_result result;
+    for (bool noted : {false, true}) {
+        std::atomic<std::uint64_t> operations = 0, turns = 0;
+        double cpu_before_s = cpu_seconds_used();
+        program_options threads{options.tasks + options.bystanders, noted ? options.seconds : options.seconds / 3};
+        timed_run took = run_until_stopped(threads, [&](unsigned number, const stop_sign &stop) {
+            if (number < options.tasks) {
+                operations += work(number, stop, noted);
+            } else {
+                for (; !stop.is_set(); turns++, std::this_thread::yield())
+                    spin_us(options.bystander_us);
+            }
+            return std::uint64_t{0};
+        });
+        result.cell.elapsed_s = took.elapsed_s;
+        result.cell.cpu_s = cpu_seconds_used() - cpu_before_s;
+        result.cell.operations = operations;
+        result.cell.bystander_turns = turns;
+        result.operations += operations;
+    }
+    return result;
+}
+
+} // namespace holdfast::bench
