@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import struct
@@ -18,16 +19,39 @@ ALWAYS = {"workload", "lock", "threads", "background", "round", "status"}
 MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s",
             "measured_s", "wait_counts"}
 OF_SEVERAL_THREADS = {"fairness_factor", "jain_ops"}
+WITH_HOLDERS = ["scl-fairness", "scl-interactive", "scl-slice", "scl-toy"]
+PATIENCE = 200  # seconds: for what hangs
+# Each thread pauses for a second after its first operation: so long do programs run that have to be too late.
+LATE = ["--seconds", "0.001", "--timeout", "0.001", "--rounds", "1", "--between-us", "1000000"]
+
+
+def has_run(record):
+    """False for a cell whose threads had no CPU while it was measured: a busy machine can keep them waiting as long."""
+    if record["status"] != "ok":
+        return True
+    if record["workload"] in WITH_HOLDERS and "jain_hold" not in record:
+        return False
+    return record["ops_per_s"] > 0 and "wait_counts" in record
+
+
+def measure(holdfast, path, *arguments, seconds="0.1"):
+    """A short measurement, or a longer one if that saw nothing of a cell: its records, its result and its arguments."""
+    for how_long in [seconds, "0.5", "5"]:
+        command = ["bench", *arguments, "--seconds", how_long]
+        result = holdfast(*command, "--json", path, timeout=PATIENCE)
+        assert result.returncode == 0, result.stderr
+        records = json.loads(path.read_text())["records"]
+        if all(map(has_run, records)):
+            break
+    return records, result, command
 
 
 @pytest.mark.parametrize("workload", ["shared-memory", "hash-table"])
 def test_every_lock_gets_a_record(holdfast, tmp_path, workload):
     locks = ["glibc", "default", "flexguard", "blocking", "ttas", "ticket", "mcs", "uscl"]
-    result = holdfast("bench", workload, *QUICK, "--locks", ",".join(locks), "--threads", "1,2",
-                      "--json", tmp_path / "cells.json")
-    assert result.returncode == 0, result.stderr
+    records, result, _ = measure(holdfast, tmp_path / "cells.json", workload, "--rounds", "1", "--locks",
+                                 ",".join(locks), "--threads", "1,2")
     assert result.stderr == ""
-    records = json.loads((tmp_path / "cells.json").read_text())["records"]
     assert [(one["threads"], one["lock"]) for one in records] == [(count, lock) for count in (1, 2) for lock in locks]
     for one in records:
         assert one["workload"] == workload and one["status"] == "ok" and one["round"] == 1
@@ -97,15 +121,14 @@ def test_no_ratios_without_glibc(holdfast):
 
 
 def test_a_timeout_is_a_row(holdfast, tmp_path):
-    # No program starts and measures in two milliseconds.
-    result = holdfast("bench", "shared-memory", "--seconds", "0.001", "--timeout", "0.001", "--rounds", "1", "--locks",
-                      "glibc,mcs", "--threads", "2", "--json", tmp_path / "cells.json")
+    result = holdfast("bench", "shared-memory", *LATE, "--locks", "glibc,mcs", "--threads", "2", "--json",
+                      tmp_path / "cells.json")
     assert result.returncode == 1
     assert "had not ended after" in result.stderr
     assert [line.split() for line in result.stdout.splitlines() if line.startswith("mcs")][0] == ["mcs", "timeout"]
     for one in json.loads((tmp_path / "cells.json").read_text())["records"]:
         assert one["status"] == "timeout"
-        assert set(one) == ALWAYS | {"cpu_s"}
+        assert set(one) == ALWAYS | {"between_us", "cpu_s"}
 
 
 def test_a_crash_is_a_row(start_holdfast, tmp_path):
@@ -121,7 +144,7 @@ def test_a_crash_is_a_row(start_holdfast, tmp_path):
 
 
 def test_background_load_comes_and_goes(start_holdfast):
-    process = start_holdfast("bench", "shared-memory", "--seconds", "1", "--rounds", "1", "--locks", "glibc",
+    process = start_holdfast("bench", "shared-memory", "--seconds", "5", "--rounds", "1", "--locks", "glibc",
                              "--threads", "1", "--background", "3")
     [load] = wait_until(lambda: running("background-load"))
     wait_until(lambda: len(os.listdir(f"/proc/{load}/task")) == 4)
@@ -185,7 +208,7 @@ def test_a_file_that_can_not_be_written_any_more_does_not_take_the_tables_along(
     process = start_holdfast("bench", "shared-memory", "--seconds", "0.5", "--rounds", "9", "--locks", "glibc",
                              "--threads", "2", "--json", directory / "cells.json")
     wait_until(lambda: running("shared-memory"))
-    directory.rmdir()
+    shutil.rmtree(directory)  # there may be a cell already
     output, errors = process.communicate(timeout=30)
     assert process.returncode == 125
     assert "Operations per second" in output
@@ -216,8 +239,8 @@ def test_pictures(holdfast, tmp_path):
 
 
 def test_a_picture_of_timeouts_only(holdfast, tmp_path):
-    result = holdfast("bench", "shared-memory", "--seconds", "0.001", "--timeout", "0.001", "--rounds", "1", "--locks",
-                      "glibc", "--threads", "2", "--plot", tmp_path / "none.svg")
+    result = holdfast("bench", "shared-memory", *LATE, "--locks", "glibc", "--threads", "2", "--plot",
+                      tmp_path / "none.svg")
     assert result.returncode == 1
     assert "timeout" in (tmp_path / "none.svg").read_text()
 
@@ -280,10 +303,9 @@ def test_no_gnuplot(holdfast, tmp_path):
 # Locks that poll collapse with more threads than CPUs, and are left out.
 @pytest.mark.parametrize("workload", ["scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive"])
 def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
-    result = holdfast("bench", workload, *QUICK, "--locks", "glibc,uscl", "--threads", "2", "--json",
-                      tmp_path / "cells.json")
-    assert result.returncode == 0, result.stderr
-    for one in json.loads((tmp_path / "cells.json").read_text())["records"]:
+    records, _, _ = measure(holdfast, tmp_path / "cells.json", workload, "--rounds", "1", "--locks", "glibc,uscl",
+                            "--threads", "2")
+    for one in records:
         assert one["status"] == "ok"
         assert ("jain_hold" in one) == (workload in ("scl-fairness", "scl-interactive"))
         assert ("share_error" in one) == (workload == "scl-proportion")
@@ -292,10 +314,9 @@ def test_scl_workloads_measure_who_held_the_lock(holdfast, tmp_path, workload):
 def test_waits_are_told_apart_by_slices(holdfast, tmp_path):
     """Shown able to fail: lines of the picture named by their locks alone; --slices-us not noted among the options."""
     path = tmp_path / "cells.json"
-    arguments = ["bench", "scl-interactive", "--seconds", "0.2", "--rounds", "1", "--threads", "2,3", "--locks",
-                 "glibc,uscl", "--slices-us", "1,2000"]
-    result = holdfast(*arguments, "--json", path, "--plot", tmp_path / "waits.svg")
-    assert result.returncode == 0, result.stderr
+    _, result, arguments = measure(holdfast, path, "scl-interactive", "--rounds", "1", "--threads", "2,3", "--locks",
+                                   "glibc,uscl", "--slices-us", "1,2000", "--plot", tmp_path / "waits.svg",
+                                   seconds="0.2")
     content = json.loads(path.read_text())
     assert content["about"]["options"]["slices_us"] == [1, 2000]
     assert [(one["threads"], one["lock"], one.get("slice_us")) for one in content["records"]] == [
@@ -315,13 +336,21 @@ def test_waits_are_told_apart_by_slices(holdfast, tmp_path):
     assert result.returncode == 0 and "6 of 6 cells are there" in result.stderr
 
 
+def who_holds_it_works(record):
+    shorter, longer = sorted(record["thread_times"], key=lambda each: each["held_s"])
+    return longer["held_s"] <= 2 * shorter["held_s"] or longer["cpu_s"] > shorter["cpu_s"]
+
+
 def test_the_toy_shows_what_each_thread_gets(holdfast, tmp_path):
     """Shown able to fail: times of the warm-up counted as held."""
-    path = tmp_path / "cells.json"
-    result = holdfast("bench", "scl-toy", "--seconds", "0.4", "--rounds", "2", "--locks", "glibc,uscl", "--json", path,
-                      "--plot", tmp_path / "toy.svg")
-    assert result.returncode == 0, result.stderr
-    for one in json.loads(path.read_text())["records"]:
+    # Who holds it works all the time, and who waits sleeps. Tried again where the machine let other programs work.
+    for _ in range(3):
+        records, result, _ = measure(holdfast, tmp_path / "cells.json", "scl-toy", "--rounds", "2", "--locks",
+                                     "glibc,uscl", "--plot", tmp_path / "toy.svg", seconds="0.4")
+        if all(map(who_holds_it_works, records)):
+            break
+    assert all(map(who_holds_it_works, records))
+    for one in records:
         assert one["status"] == "ok" and one["threads"] == 2 and 0 < one["jain_hold"] <= 1.000001
         times, measured = one["thread_times"], one["measured_s"]
         held = sum(each["held_s"] for each in times)
@@ -329,10 +358,6 @@ def test_the_toy_shows_what_each_thread_gets(holdfast, tmp_path):
         for each in times:
             assert each["held_s"] <= each["opportunity_s"] <= measured * 1.001
             assert each["opportunity_s"] - each["held_s"] == pytest.approx(measured - held, abs=0.001 * measured)
-        # Who holds it works all the time, unless the machine is busy; and who waits sleeps.
-        longer = max((0, 1), key=lambda number: times[number]["held_s"])
-        if times[longer]["held_s"] > 2 * times[1 - longer]["held_s"]:
-            assert times[longer]["cpu_s"] > times[1 - longer]["cpu_s"]
     [at] = [number for number, line in enumerate(result.stdout.splitlines()) if "opportunity to" in line]
     shown = [line.split() for line in result.stdout.splitlines()[at + 1:at + 6]]
     assert shown[0] == ["thread", "CPU", "held", "opportunity"]
@@ -344,8 +369,7 @@ def test_the_toy_shows_what_each_thread_gets(holdfast, tmp_path):
         assert text in svg
 
 
-SLICES = ["bench", "scl-slice", "--seconds", "0.2", "--rounds", "2", "--threads", "2", "--slices-us", "0,2000",
-          "--sections-us", "1,50"]
+SLICES = ["scl-slice", "--rounds", "2", "--threads", "2", "--slices-us", "0,2000", "--sections-us", "1,50"]
 
 
 def lengths(path):
@@ -357,8 +381,7 @@ def test_slices_are_measured_by_sections(holdfast, tmp_path):
     """Shown able to fail: slices given to every lock; locks not rotated; the section's length left out of what --resume
     knows a cell by, or of a cell's command."""
     path = tmp_path / "cells.json"
-    result = holdfast(*SLICES, "--json", path, "--plot", tmp_path / "heat.svg")
-    assert result.returncode == 0, result.stderr
+    _, result, command = measure(holdfast, path, *SLICES, "--plot", tmp_path / "heat.svg", seconds="0.2")
     in_turn = [("glibc", None), ("uscl", 0), ("uscl", 2000)]
     expected = [(number, section, *which) for number, turn in ((1, in_turn), (2, in_turn[1:] + in_turn[:1]))
                 for section in (1, 50) for which in turn]
@@ -383,7 +406,7 @@ def test_slices_are_measured_by_sections(holdfast, tmp_path):
     # All that is missing is one cell of several with the same lock, number of threads and round.
     kept = content["records"][:4] + content["records"][5:]
     path.write_text(json.dumps({**content, "records": kept}))
-    result = holdfast(*SLICES, "--resume", path)
+    result = holdfast(*command, "--resume", path)
     assert result.returncode == 0, result.stderr
     assert "11 of 12 cells are there" in result.stderr
     assert lengths(path) == expected[:4] + expected[5:] + [expected[4]]
@@ -431,10 +454,8 @@ def test_spinning_is_counted_and_sleeping_is_not(holdfast, tmp_path):
 
 
 def test_time_between_sections(holdfast, tmp_path):
-    result = holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc", "--threads", "1", "--between-us", "1000",
-                      "--json", tmp_path / "cells.json")
-    assert result.returncode == 0, result.stderr
-    [record] = json.loads((tmp_path / "cells.json").read_text())["records"]
+    [record], _, _ = measure(holdfast, tmp_path / "cells.json", "shared-memory", "--rounds", "1", "--locks", "glibc",
+                             "--threads", "1", "--between-us", "1000")
     assert record["between_us"] == 1000
     assert 0 < record["ops_per_s"] < 1100  # the first comes at once, so there is one more; without the pause, millions
 

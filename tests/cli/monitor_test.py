@@ -5,7 +5,9 @@ import json
 import os
 import re
 import signal
+import socket as sockets
 import subprocess
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -39,6 +41,26 @@ def status(socket, *as_what):
     told = json.loads(result.stdout)
     assert result.returncode == (0 if told["state"] == "running" else 1)
     return told
+
+
+def free_address():
+    with sockets.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def figures_at(address):
+    """What Prometheus would read there: the service has opened its socket a little before."""
+
+    def page():
+        try:
+            with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+                text = answer.read().decode()
+        except urllib.error.URLError:
+            return None
+        return text if "holdfast_build_info" in text else None
+
+    return wait_until(page)
 
 
 def environment(socket):
@@ -134,10 +156,10 @@ def test_a_program_runs_on_without_it(start_service, socket):
 
 
 def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):
-    service = start_service("--metrics", "127.0.0.1:9464")
+    address = free_address()
+    service = start_service("--metrics", address)
     told = status(socket)
-    with urllib.request.urlopen("http://127.0.0.1:9464/metrics", timeout=10) as page:
-        text = page.read().decode()
+    text = figures_at(address)
     no_figures = {"state", "socket", "detail", "version", "uptime_s", "repairs", "scopes"}
     for name in set(told) - no_figures | {"repairs_total"}:
         kind = "counter" if name.endswith("_total") else "gauge"
@@ -146,8 +168,8 @@ def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):
     dashboard = json.loads((Path(__file__).parents[2] / "packaging/grafana/holdfast.json").read_text())
     shown = set(re.findall(r"holdfast_\w+", json.dumps([panel["targets"] for panel in dashboard["panels"]])))
     assert shown and all(f"# TYPE {name} " in text for name in shown)
-    second = start_holdfast("monitor", "--socket", str(socket) + "2", "--pins", "", "--metrics", "127.0.0.1:9464")
-    assert second.wait(timeout=10) == 125 and "127.0.0.1:9464" in second.stderr.read()
+    second = start_holdfast("monitor", "--socket", str(socket) + "2", "--pins", "", "--metrics", address)
+    assert second.wait(timeout=10) == 125 and address in second.stderr.read()
     service.terminate()
     assert service.wait(timeout=10) == 0
 
@@ -155,7 +177,8 @@ def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):
 def test_programs_of_other_cpus_have_scopes_of_their_own(start_service, socket):
     if not {0, 1} <= os.sched_getaffinity(0):
         pytest.skip("needs CPUs 0 and 1")
-    start_service("--metrics", "127.0.0.1:9465")
+    address = free_address()
+    start_service("--metrics", address)
     interposed = {**environment(socket), "LD_PRELOAD": str(COMMAND.parent.parent / "lib" / "libholdfast-preload.so")}
     programs = []
     try:
@@ -166,8 +189,7 @@ def test_programs_of_other_cpus_have_scopes_of_their_own(start_service, socket):
         scopes = {scope["cpus"]: scope for scope in status(socket)["scopes"]}
         assert set(scopes) == {"", "0", "1"}
         assert scopes["0"]["registered_processes"] == scopes["1"]["registered_processes"] == 1
-        with urllib.request.urlopen("http://127.0.0.1:9465/metrics", timeout=10) as page:
-            text = page.read().decode()
+        text = figures_at(address)
         for scope in scopes.values():
             label = f'scope="{scope["scope"]}"'
             assert f'holdfast_scope_info{{{label},cpus="{scope["cpus"]}"}} 1' in text

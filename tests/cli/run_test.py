@@ -117,7 +117,7 @@ def test_signals_are_passed_on(start_holdfast, tmp_path, number):
 def test_ctrl_c_reaches_the_program_once(on_terminal):
     output, status = on_terminal("run", "--", "sh", "-c",
                                  "n=0; trap 'n=$((n+1))' INT; echo ready; "
-                                 "for i in 1 2 3 4 5 6 7 8; do sleep 0.25; done; echo got $n",
+                                 "while [ $n = 0 ]; do sleep 0.25; done; sleep 1; echo got $n",
                                  interrupt_when=lambda shown: "ready" in shown)
     assert "got 1" in output
     assert status == 0
@@ -214,12 +214,14 @@ def test_glibc_inside_another_run_means_glibc(holdfast):
 
 
 def test_the_program_survives_the_death_of_holdfast(start_holdfast, tmp_path):
-    note = tmp_path / "pid"
-    process = start_holdfast("run", "--", "sh", "-c", f"echo $$ > {note}; sleep 2; echo done >> {note}")
+    note, go_on = tmp_path / "pid", tmp_path / "go"
+    process = start_holdfast("run", "--", "sh", "-c", f"echo $$ > {note}; while ! test -e {go_on}; do sleep 0.05; "
+                                                      f"done; echo done >> {note}")
     child = int(wait_until(lambda: note.exists() and note.read_text().strip()))
     process.kill()
     process.wait()
     assert alive(child)
+    go_on.touch()
     wait_until(lambda: "done" in note.read_text())
 
 
