@@ -123,7 +123,7 @@ TEST_F(CoroStatistics, CountsWhoGaveUp) {
     pool workers(2u);
     mutex guard;
     ASSERT_TRUE(guard.try_lock());
-    auto give_up = [&]() -> task<bool> { co_return co_await guard.try_lock_for(1ms); };
+    auto give_up = [&]() -> task<bool> { co_return co_await guard.try_lock_for(100ms); }; // not over before it waits
     EXPECT_FALSE(sync_wait(workers, give_up()));
     EXPECT_EQ(of(&guard).given_up, 1u);
     EXPECT_EQ(of(&guard).hand_overs(), 0u);

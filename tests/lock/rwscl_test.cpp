@@ -44,9 +44,9 @@ bool gates_are_closed(const hf_rwscl_t &lock) {
     return hf_load_acquire(&lock.gates[0].readers) & HF_GATE_CLOSED;
 }
 
-// Waits until somebody drains the readers.
-void await_drain(const hf_rwscl_t &lock) {
-    while (!gates_are_closed(lock))
+// Waits until somebody drains the readers, or has given up: a drain may be over before we can look.
+void await_drain(const hf_rwscl_t &lock, const std::atomic<bool> &gave_up = false) {
+    while (!gates_are_closed(lock) && !gave_up)
         std::this_thread::yield();
 }
 
@@ -181,11 +181,13 @@ TEST_P(rwscl, AWriterThatGivesUpLetsReadersIn) {
     hf_rwscl_set_slice(&lock, 0); // it drains at once
     for (int round = 0; round < 5; round++) {
         hf_rwscl_read_lock(&lock);
+        std::atomic<bool> gave_up = false;
         std::thread writer([&] {
             timespec soon = from_now(CLOCK_MONOTONIC, short_ms);
             EXPECT_EQ(hf_rwscl_write_clocklock(&lock, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
+            gave_up = true;
         });
-        await_drain(lock);
+        await_drain(lock, gave_up);
         std::thread reader([&] { // waits behind it, and is let in
             hf_rwscl_read_lock(&lock);
             hf_rwscl_read_unlock(&lock);
@@ -260,11 +262,13 @@ TEST_P(rwscl, TriesSeeWhatADrainGivenUpHasLeft) {
 // A reader at its deadline leaves the keeping of time to another.
 TEST_P(rwscl, AKeeperThatGivesUpIsReplaced) {
     hf_rwscl_write_lock(&lock);
+    std::atomic<bool> gave_up = false;
     std::thread keeper([&] {
         timespec soon = from_now(CLOCK_MONOTONIC, short_ms);
         EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
+        gave_up = true;
     });
-    while (!(hf_load_acquire(&lock.state) & HF_RWSCL_KEEPER))
+    while (!(hf_load_acquire(&lock.state) & HF_RWSCL_KEEPER) && !gave_up)
         std::this_thread::yield();
     std::thread reader([&] {
         timespec late = from_now(CLOCK_MONOTONIC, forever_ms);

@@ -5,8 +5,10 @@
 // leaves no record behind), see AnotherProgramIsNotFollowed, which then finds the process still followed.
 #include <atomic>
 #include <cerrno>
+#include <fstream>
 #include <memory>
 #include <pthread.h>
+#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>
@@ -89,7 +91,7 @@ TEST_F(count, PreemptionsAndSleepsAreToldApart) {
         for (;;)
             pause();
     });
-    for (int i = 0; i < 1000 && watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total == sleeps; i++)
+    for (int i = 0; i < 5000 && watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total == sleeps; i++)
         usleep(1000);
     EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total, sleeps);
 }
@@ -118,9 +120,22 @@ TEST_F(count, ReturnsToZeroAfterExec) {
         EXPECT_EQ(kill(holder->pid(), 0), 0) << "still alive, as another program";
 }
 
+// Polls until the process is that program, and has come to sleep in it.
+bool sleeps_as(pid_t pid, const std::string &program) {
+    std::string wanted = " (" + program + ") S ";
+    for (int waited_ms = 0; waited_ms < 20'000; waited_ms++) {
+        std::string line;
+        std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), line);
+        if (line.find(wanted) != std::string::npos)
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
 TEST_F(count, AnotherProgramIsNotFollowed) {
     followed_child holder(*watcher, [] { execl("/bin/sleep", "sleep", "60", nullptr); });
-    usleep(100 * 1000);
+    EXPECT_TRUE(sleeps_as(holder.pid(), "sleep"));
     // There is room for two offsets: both are taken only if the one from before is forgotten.
     EXPECT_EQ(watcher->follow(holder.pidfd(), 1), 0);
     EXPECT_EQ(watcher->follow(holder.pidfd(), 2), 0);

@@ -237,7 +237,7 @@ TEST(fork, AChildCanUseAMutexThatItsAtforkHandlersGuard) {
     for (int round = 0; round < 30; round++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(20);
+            alarm(60);
             long count = 0;
             std::vector<std::thread> own;
             for (int i = 0; i < 3; i++)

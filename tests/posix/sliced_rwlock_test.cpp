@@ -138,7 +138,7 @@ TEST(only_sliced_rwlock, KeepsReadersOutWhileAWriterWaits) {
     {
         read_lock first(lock);
         writer.add([&] { write(lock); });
-        EXPECT_TRUE(readers_are_kept_out(lock));
+        EXPECT_TRUE(eventually([&] { return readers_are_kept_out(lock); }));
     }
     writer.join();
     EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
