@@ -139,9 +139,9 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body, 
     std::uint64_t started_ns = hf_monotonic_ns();
     all->phases.set(phase::measuring);
     auto samples = watch(counter, started_ns, static_cast<std::uint64_t>(seconds * 1e9));
-    std::uint64_t stopped_ns = hf_monotonic_ns();
     std::vector<double> each_after_s = cpu_s_of(of_each ? ids : std::vector<pthread_t>{});
     all->phases.set(phase::stopped);
+    std::uint64_t stopped_ns = hf_monotonic_ns(); // what is counted until then was done in that time
     for (pthread_t id : ids)
         pthread_join(id, nullptr);
 
