@@ -3,8 +3,8 @@
 
 #include "lock/slice_wait.h"
 
-// Of how many locks a thread remembers that it had their slices. One that uses more keeps those of before until they
-// end by themselves.
+// Of how many locks a thread remembers that it had their slices, in the order in which it came to them first. One that
+// uses more keeps those of before until they end by themselves.
 enum { HF_BEGUN_SLICES = 8 };
 
 static __thread struct {
@@ -26,11 +26,20 @@ static void leave(struct hf_slices *slices, struct hf_thread_record *self, bool 
     hf_slice_wake_up(woken);
 }
 
+// Without the guard: whether a sleeper has something to leave. The slices of a class that is one thread are begun by
+// that thread, so it does not miss its own.
+static bool is_waited_for(const struct hf_slices *slices, const struct hf_thread_record *self) {
+    if (hf_load_relaxed(&slices->waiters) == 0)
+        return false;
+    const struct hf_share *owner = hf_load_acquire(&slices->owner); // pairs with the release in set_state (slices.c)
+    return owner && hf_load_relaxed(&owner->thread) == self;
+}
+
 // While somebody waits at a lock it exists: a sleeper looks at no other. Who comes to wait just now may be missed, and
 // then waits for the slice's end.
 static void leave_all(struct hf_thread_record *self, bool exits) {
     for (int i = 0; i < HF_BEGUN_SLICES && begun.slices[i]; i++) {
-        if (exits || hf_load_relaxed(&begun.slices[i]->waiters) != 0)
+        if (exits || is_waited_for(begun.slices[i], self))
             leave(begun.slices[i], self, exits);
     }
 }

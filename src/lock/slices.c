@@ -159,7 +159,8 @@ static struct hf_slice_waiter *next_of(struct hf_slices *slices, uint64_t now, u
 }
 
 // Is the owner outside its section, and waits at another lock, of whatever kind? Then it will not come back soon.
-// Advice: it may only be passing by a guard there, and loses the rest of its slice for nothing.
+// Advice: it may only be passing by a guard there, or sleep for this very word, which one took that has tried, and
+// loses the rest of its slice for nothing.
 static bool owner_is_elsewhere(const struct hf_slices *slices) {
     const struct hf_thread_record *owner = hf_load_relaxed(&slices->owner->thread); // NULL: there are others
     return owner && (hf_load_relaxed(&owner->in_slices) != 0 || hf_load_relaxed(&owner->asleep) != 0) && slices->lock &&

@@ -17,9 +17,10 @@
 //
 // Waiters are in a queue and sleep until chosen. Who chooses is whoever sees that a slice is over: the thread that
 // gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time. A slice is over before its
-// time when its owner exits, or goes to wait for a condition, or sleeps for another lock, of whatever kind: it can't or
-// does not want to use the rest. (Sleeps: if somebody comes here then, or waits already; of those the owner knows,
-// begun_slices.h.) Not so where several threads of the class have come to wait here: the others may use it.
+// time when its owner exits, or goes to wait for a condition, or sleeps for another lock that Holdfast knows (not one
+// of glibc's, a barrier, or a lock with a gate): it can't or does not want to use the rest. (Sleeps: if somebody comes
+// here then, or waits already; of those the owner knows, begun_slices.h.) Not so where several threads of the class
+// have come to wait here: the others may use it.
 //
 // Invariants, all under the guard:
 // U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks no
