@@ -178,6 +178,74 @@ TEST(CoroFiber, ItsStackEndsWithItsPool) {
     lock.unlock_unsuspended();
 }
 
+// F3. A guard's destructor waits while an exception flies, and its function goes on on another thread.
+TEST(CoroFiber, ExceptionsGoWithTheirFunction) {
+    pool one(pool_options{1}), other(pool_options{1});
+    auto moves = [&] {
+        struct guard {
+            executor_base &there;
+            ~guard() { this_fiber::await(resume_on(there)); }
+        };
+        try {
+            guard held{other};
+            throw std::runtime_error("no");
+        } catch (const std::runtime_error &error) {
+            this_fiber::await(resume_on(one)); // while it is handled
+            EXPECT_STREQ(error.what(), "no");
+            EXPECT_THROW(throw, std::runtime_error);
+        }
+        return std::uncaught_exceptions();
+    };
+    auto ask = []() -> task<int> { co_return std::uncaught_exceptions(); };
+    for (int round = 0; round < 10; round++) {
+        EXPECT_EQ(sync_wait(one, fiber(moves)), 0);
+        EXPECT_EQ(sync_wait(one, ask()), 0);
+        EXPECT_EQ(sync_wait(other, ask()), 0);
+    }
+}
+
+// F4.
+TEST(CoroFiber, WhatRunsByTheWayIsInNoFiber) {
+    struct by_hand { // begins at once, on no executor, and is awaited by nobody
+        struct promise_type {
+            by_hand get_return_object() const noexcept { return {}; }
+            std::suspend_never initial_suspend() const noexcept { return {}; }
+            std::suspend_never final_suspend() const noexcept { return {}; }
+            void return_void() const noexcept {}
+            void unhandled_exception() const noexcept { std::terminate(); }
+        };
+    };
+    pool on(pool_options{1});
+    event let_go;
+    bool was_in_one = true;
+    [](event &waits, bool &in_one) -> by_hand {
+        co_await waits.wait();
+        in_one = this_fiber::exists();
+    }(let_go, was_in_one);
+    EXPECT_TRUE(sync_wait(on, fiber([&] {
+                              let_go.set();
+                              return this_fiber::exists();
+                          })));
+    EXPECT_FALSE(was_in_one);
+}
+
+TEST(CoroFiber, WhatAWaitThrowsIsTheFunctions) {
+    struct refuses {
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<>) const { throw std::runtime_error("no"); }
+        void await_resume() const noexcept {}
+    };
+    pool on(pool_options{1});
+    EXPECT_TRUE(sync_wait(on, fiber([] {
+                              try {
+                                  this_fiber::await(refuses{});
+                              } catch (const std::runtime_error &) {
+                                  return true;
+                              }
+                              return false;
+                          })));
+}
+
 TEST(CoroFiber, ATaskThatNeverBeganHasNoStackToEnd) {
     bool began = false;
     {

@@ -15,19 +15,27 @@
 //     when the function is off the thread.
 // F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws fiber_unwound,
 //     and the destructors of all that is on the stack have run before its memory goes.
+// F3  Exceptions are the function's: those that it handles, or that fly while a destructor waits, go with it to another
+//     thread.
+// F4  Only the function waits. What runs on its stack by the way, for another (a coroutine that is on no executor and
+//     was let go), finds no fiber.
 //
-// After await() a function may be on another thread: it keeps no address of a thread-local variable over it, and does
-// not wait in a `catch` block, whose exception is the thread's. A wait costs two switches of stacks more than its
-// co_await; what need not wait costs a look at a thread-local variable more.
+// After await() a function may be on another thread: it keeps no address of a thread-local variable over it. (A
+// compiler keeps that of `errno` by itself: ask for `errno` in functions that do not wait.) What mutex::with() or a
+// predicate calls must not wait: whoever comes by runs it. A wait costs two switches of stacks more than its co_await;
+// what need not wait costs two looks at thread-local variables more.
 // Test: tests/coro/fiber_test.
 #pragma once
 
+#include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <boost/context/stack_context.hpp>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <cxxabi.h>
+#include <exception>
 #include <functional>
 #include <stdexcept>
 #include <type_traits>
@@ -41,7 +49,7 @@
 namespace holdfast::coro {
 
 struct fiber_options {
-    std::size_t stack_bytes = 64 * 1024; // rounded up to pages. The page below it can't be accessed
+    std::size_t stack_bytes = 64 * 1024; // rounded up to pages, 4096 at least. The page below it can't be accessed
 };
 
 // What await() throws when its task is gone (F2). Who catches it lets the function end all the same.
@@ -52,18 +60,36 @@ namespace detail {
 // What a function waits for; on its stack.
 class awaited {
 public:
-    // As await_suspend.
-    virtual bool suspend(std::coroutine_handle<> task) = 0;
+    // As await_suspend; but what that throws is for the function.
+    HF_CORO_SUSPENDS bool suspend(std::coroutine_handle<> task) noexcept {
+        try {
+            return suspend_or_throw(task); // nothing of this is touched after it
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return false;
+        }
+    }
+    void rethrow() const {
+        if (thrown_)
+            std::rethrow_exception(thrown_);
+    }
 
 protected:
     ~awaited() = default;
+
+private:
+    virtual bool suspend_or_throw(std::coroutine_handle<> task) = 0;
+
+    std::exception_ptr thrown_;
 };
 
 template <class Awaiter>
 class awaited_by final : public awaited {
 public:
     explicit awaited_by(Awaiter &awaiter) noexcept : awaiter_(awaiter) {}
-    HF_CORO_SUSPENDS bool suspend(std::coroutine_handle<> task) override {
+
+private:
+    HF_CORO_SUSPENDS bool suspend_or_throw(std::coroutine_handle<> task) override {
         using result = decltype(awaiter_.await_suspend(task));
         if constexpr (std::is_void_v<result>) {
             awaiter_.await_suspend(task);
@@ -75,8 +101,17 @@ public:
         return true;
     }
 
-private:
     Awaiter &awaiter_;
+};
+
+// F3: what the C++ ABI (Itanium's) keeps for each thread. Its functions give the address, and its text the layout.
+struct exceptions_in_flight {
+    void *caught = nullptr;
+    unsigned uncaught = 0;
+
+    static exceptions_in_flight &of_this_thread() noexcept {
+        return *reinterpret_cast<exceptions_in_flight *>(abi::__cxa_get_globals());
+    }
 };
 
 // co_await: for what a function waits for.
@@ -84,7 +119,7 @@ class [[nodiscard]] await_for_fiber {
 public:
     explicit await_for_fiber(awaited &of) noexcept : of_(of) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> task) const { return of_.suspend(task); }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> task) const noexcept { return of_.suspend(task); }
     void await_resume() const noexcept {}
 
 private:
@@ -97,7 +132,7 @@ class fiber_stack {
 public:
     // `body` throws nothing.
     fiber_stack(std::function<void()> body, fiber_options options)
-        : allocator_(options.stack_bytes), memory_(allocator_.allocate()),
+        : allocator_(std::max<std::size_t>(options.stack_bytes, 4096)), memory_(allocator_.allocate()),
           books_(static_cast<char *>(memory_.sp) - memory_.size, memory_.size), body_(std::move(body)),
           inside_(boost::context::detail::make_fcontext(memory_.sp, memory_.size, begin)) {}
     fiber_stack(const fiber_stack &) = delete;
@@ -112,18 +147,23 @@ public:
 
     // On the task's side: goes on with the function until it waits; null: it has ended.
     awaited *run() {
-        fiber_stack *before = current();
+        fiber_stack *before = on_this_thread();
+        exceptions_in_flight &exceptions = exceptions_in_flight::of_this_thread();
         waits_for_ = nullptr;
+        context_ = current_context();
         set_current(this);
+        std::swap(exceptions, exceptions_);
         books_.entering();
         inside_ = boost::context::detail::jump_fcontext(inside_, this).fctx;
         books_.left();
+        std::swap(exceptions, exceptions_);
         set_current(before);
         return waits_for_;
     }
 
     // On the function's side.
     void wait(awaited &of) {
+        end_if_unwinding(); // it may have begun within await_ready()
         waits_for_ = &of;
         books_.leaving(false);
         outside_ = boost::context::detail::jump_fcontext(outside_, nullptr).fctx;
@@ -135,12 +175,17 @@ public:
             throw fiber_unwound{};
     }
 
-    // Whose function runs on this thread, or null. Not inline, as current_context().
-    [[gnu::noinline]] static fiber_stack *current() noexcept { return on_this_thread; }
+    // Whose function the caller is, or null (F4).
+    static fiber_stack *current() noexcept {
+        fiber_stack *one = on_this_thread();
+        return one && one->context_ == current_context() ? one : nullptr;
+    }
 
 private:
-    [[gnu::noinline]] static void set_current(fiber_stack *one) noexcept { on_this_thread = one; }
-    static inline thread_local fiber_stack *on_this_thread = nullptr;
+    // Not inline, as current_context().
+    [[gnu::noinline]] static fiber_stack *on_this_thread() noexcept { return running; }
+    [[gnu::noinline]] static void set_current(fiber_stack *one) noexcept { running = one; }
+    static inline thread_local fiber_stack *running = nullptr;
 
     // The first function on the stack. Nobody comes back to it.
     static void begin(boost::context::detail::transfer_t from) noexcept {
@@ -159,6 +204,8 @@ private:
     boost::context::detail::fcontext_t inside_; // where the function goes on
     boost::context::detail::fcontext_t outside_ = nullptr;
     awaited *waits_for_ = nullptr;
+    const run_context *context_ = nullptr; // of who runs the function, or did last
+    exceptions_in_flight exceptions_;      // the function's while it waits, the thread's while it runs
     bool unwinding_ = false;
 };
 
@@ -206,7 +253,7 @@ namespace this_fiber {
 }
 
 // What co_await would give, for a caller inside of fiber(). Throws fiber_unwound (F2); std::logic_error where there is
-// no fiber.
+// no fiber. A result that is a reference must not be one into an awaiter, which is gone when this returns.
 template <detail::awaitable Awaitable>
 decltype(auto) await(Awaitable &&of) {
     detail::fiber_stack *stack = detail::fiber_stack::current();
@@ -217,6 +264,7 @@ decltype(auto) await(Awaitable &&of) {
     if (!awaiter.await_ready()) {
         detail::awaited_by<std::remove_reference_t<decltype(awaiter)>> one(awaiter);
         stack->wait(one);
+        one.rethrow();
     }
     return awaiter.await_resume();
 }
