@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/results_file.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <string>
+#include <unistd.h>
 
 #include "cli/exit_status.hpp"
 
@@ -12,10 +15,11 @@ using namespace holdfast::cli;
 
 class results_file : public testing::Test {
 protected:
+    ~results_file() override { std::filesystem::remove(path_); }
+
     std::string written(const std::string &content) {
-        std::string path = testing::TempDir() + "results_file_test.json";
-        std::ofstream(path, std::ios::binary) << content;
-        return path;
+        std::ofstream(path_, std::ios::binary) << content;
+        return path_;
     }
 
     // What it says of a file that it refuses.
@@ -27,6 +31,9 @@ protected:
         }
         return "none";
     }
+
+private:
+    std::string path_ = testing::TempDir() + "results_file_test." + std::to_string(getpid()) + ".json";
 };
 
 json about_with(const json &options) {
