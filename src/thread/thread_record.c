@@ -52,7 +52,8 @@ void hf_thread_watch_slices(void (*function)(struct hf_thread_record *self, bool
 }
 
 void hf_thread_leave_slices(struct hf_thread_record *self, bool exits) {
-    hf_load_relaxed (&slices_watcher)(self, exits); // who has begun a slice has set it
+    void (*watcher)(struct hf_thread_record *, bool) = hf_load_relaxed(&slices_watcher);
+    watcher(self, exits); // who has begun a slice has set it
 }
 
 // For threads that came when there was no memory left. They share it, so its words mean nothing; its state keeps it out
