@@ -37,17 +37,25 @@ static inline bool hf_spinning_pays(void) {
     return cpu < HF_HINT_CPUS && hf_load_relaxed(&page->cpu[cpu].runnable) <= 1;
 }
 
+// Who else wants the CPU that the caller runs on?
+enum hf_cpu_company {
+    HF_CPU_ALONE,   // nobody, or it is not known
+    HF_CPU_OWN,     // threads, not of other processes as far as is known
+    HF_CPU_FOREIGN, // other processes: time that the caller spends for nothing is lost to its own process
+};
+
 // Some turns of a scheduler: so long a CPU counts as one that other processes want, too.
 enum { HF_SHARED_CPU_NS = 20 * 1000 * 1000 };
 
-// Do other processes want the CPU that the caller runs on? Then time that it spends for nothing is lost to its own
-// process. `now_ns`: CLOCK_MONOTONIC.
-static inline bool hf_cpu_is_shared(uint64_t now_ns) {
+// `now_ns`: CLOCK_MONOTONIC.
+static inline enum hf_cpu_company hf_cpu_company(uint64_t now_ns) {
     unsigned cpu = hf_current_cpu();
     if (cpu >= HF_HINT_CPUS)
-        return false;
+        return HF_CPU_ALONE;
     const struct hf_hint_cpu *line = &hf_load_relaxed(&hf_hint)->cpu[cpu];
-    return hf_load_relaxed(&line->runnable) > 1 && now_ns - hf_load_relaxed(&line->shared_ns) < HF_SHARED_CPU_NS;
+    if (hf_load_relaxed(&line->runnable) <= 1)
+        return HF_CPU_ALONE;
+    return now_ns - hf_load_relaxed(&line->shared_ns) < HF_SHARED_CPU_NS ? HF_CPU_FOREIGN : HF_CPU_OWN;
 }
 
 // Is the monitor still there? False once its heart has not beaten for HF_HEARTBEAT_STALE_NS, or it has said goodbye.

@@ -21,10 +21,10 @@
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
 // announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock").
 // Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
-// while the lock is released more often that way (flexguard_trial.h). Meanwhile it naps, where other processes want its
-// CPU (flexguard_nap.h). Who polls and never finds it free asks for it.
+// while the lock is released more often that way (flexguard_trial.h). Meanwhile it leaves its CPU to others who want it
+// (flexguard_nap.h). Who polls and never finds it free asks for it.
 //
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; P3 in
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; P3, P4 in
 // flexguard_nap.h; T1 in flexguard_trial.h.
 // Model: verify/flexguard.pml.
 #include <errno.h>
@@ -155,9 +155,11 @@ static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
     return false;
 }
 
-static bool should_nap(uint32_t *word, const struct hf_naps *naps, enum hf_word_state held) {
-    return hf_naps_are_left(naps) && hf_trial_batches_clearly_pay(trial_of(word), word) &&
-           hf_cpu_is_shared(hf_monotonic_ns()) && wake_is_passed_on(word, held);
+static void nap_once(uint32_t nap_ns, struct hf_thread_record *self, struct hf_wait *wait) {
+    hf_count(self, blocked);
+    hf_wait_falls_asleep(wait);
+    hf_nap(nap_ns);
+    hf_wait_awakes(wait);
 }
 
 // Until it is time to look at the lock again (flexguard_nap.h).
@@ -168,14 +170,34 @@ static void nap(const uint32_t *word, const hf_release_count *releases, struct h
     do {
         uint64_t since_ns = now_ns;
         before = hf_load_relaxed(releases);
-        hf_count(self, blocked);
-        hf_wait_falls_asleep(wait);
-        hf_nap(hf_naps_next(naps));
-        hf_wait_awakes(wait);
+        nap_once(hf_naps_next(naps), self, wait);
         now_ns = hf_monotonic_ns();
         hf_naps_ended(naps, now_ns - since_ns);
     } while (hf_naps_are_left(naps) && hf_load_relaxed(releases) != before &&
              !hf_trial_turn_is_over(trial_of(word), now_ns));
+}
+
+// For those who wait for this CPU.
+static void step_aside(struct hf_thread_record *self, struct hf_wait *wait) {
+    nap_once(HF_STEP_ASIDE_NS, self, wait);
+    hf_spell_begin(&self->spell, hf_monotonic_ns());
+}
+
+// With the word left to an owner that comes back for it: whether the CPU was left to others meanwhile.
+static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct hf_naps *naps,
+                       struct hf_thread_record *self, enum hf_word_state held, struct hf_wait *wait) {
+    if (!hf_naps_are_left(naps) || !hf_trial_batches_clearly_pay(trial_of(word), word))
+        return false;
+    uint64_t now_ns = hf_monotonic_ns();
+    enum hf_cpu_company company = hf_cpu_company(now_ns);
+    if (company == HF_CPU_ALONE || (company == HF_CPU_OWN && !hf_spell_is_over(&self->spell, now_ns)) ||
+        !wake_is_passed_on(word, held))
+        return false;
+    if (company == HF_CPU_FOREIGN)
+        nap(word, releases, naps, self, wait);
+    else
+        step_aside(self, wait);
+    return true;
 }
 
 // Polls outside the queue, where one may stand that does not run. True with the lock held and the caller critical.
@@ -186,6 +208,7 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
     pause_and_rest(rests);
     if (hf_load_relaxed(releases) == pace.seen)
         return false;
+    hf_spell_visit(&self->spell, pace.window_ns);
     for (int polls = 0; pace.hot && polls < HF_PATIENCE_POLLS; polls += 1 + rests) {
         enum look look = look_at(word, releases, &pace, self, held);
         if (look == LOOK_TAKES) {
@@ -194,8 +217,7 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
             return true;
         }
         rests = rests_before_next_look(rests, &pace);
-        if (look == LOOK_LEAVES && should_nap(word, naps, held)) {
-            nap(word, releases, naps, self, wait);
+        if (look == LOOK_LEAVES && leaves_cpu(word, releases, naps, self, held, wait)) {
             pace = hf_pace_begin_after_slice(hf_load_relaxed(releases), hf_monotonic_ns());
             rests = HF_FIRST_RESTS;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who polls for a hot lock on a CPU that other processes want leaves it to them for a while, where batches pay.
+// Who polls for a hot lock on a CPU that others want leaves it to them for a while, where batches pay.
 //
 // With as many threads as CPUs, a waiter that polls while the owner works costs nothing. Beside other processes it
 // costs its own process's share of the CPU: the scheduler counts the time that it polls as time that it worked. To
@@ -16,6 +16,13 @@
 //
 // P3  Bounded. In one wait a waiter naps for HF_NAPS_NS, and until its last nap ends. No nap is longer than those
 //     before it and the first one together: so it comes too late by no more than it would have polled in vain.
+//
+// Where it is threads of its own process that want the CPU, polling costs the process nothing, but those that wait for
+// the lock too: the scheduler gives them the CPU after a slice of milliseconds, so with many threads on each CPU a wait
+// is as many slices. So who has come to the lock for a spell (thread/spell.h) steps aside: it naps once, as shortly as
+// timers can, and the next one has its turn.
+//
+// P4  Who steps aside does so once in a spell.
 #ifndef HF_LOCK_FLEXGUARD_NAP_H
 #define HF_LOCK_FLEXGUARD_NAP_H
 
@@ -27,6 +34,7 @@ enum {
     HF_FIRST_NAP_NS = 250 * 1000,
     HF_LONGEST_NAP_NS = 4 * 1000 * 1000, // a scheduler's slice: so long who wants a shared CPU waits for it anyway
     HF_NAPS_NS = 32 * 1000 * 1000,       // in one wait
+    HF_STEP_ASIDE_NS = 50 * 1000,
 };
 
 // What a wait has napped so far.

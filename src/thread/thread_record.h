@@ -20,6 +20,7 @@
 #include "base/cpu.h"
 #include "hint/hint_page.h"
 #include "thread/reads_held.h"
+#include "thread/spell.h"
 
 struct hf_thread_record {
     struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
@@ -30,6 +31,7 @@ struct hf_thread_record {
     struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/queue_node.h)
     uint64_t share_class;              // whose share of a lock's time it uses (lock/share.h); see below
     const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
+    struct hf_spell spell;             // at hot locks (lock/flexguard_nap.h)
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has

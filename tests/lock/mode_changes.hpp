@@ -39,7 +39,7 @@ private:
     void share_cpus(std::uint32_t runnable) {
         for (unsigned cpu = 0; cpu < std::thread::hardware_concurrency() && cpu < HF_HINT_CPUS; cpu++) {
             hf_store_relaxed(&page_->cpu[cpu].runnable, runnable);
-            hf_store_relaxed(&page_->cpu[cpu].shared_ns, hf_monotonic_ns());
+            hf_store_relaxed(&page_->cpu[cpu].shared_ns, changes_ % 16 < 8 ? hf_monotonic_ns() : 0);
         }
     }
 
