@@ -177,10 +177,9 @@ static void nap(const uint32_t *word, const hf_release_count *releases, struct h
              !hf_trial_turn_is_over(trial_of(word), now_ns));
 }
 
-// For those who wait for this CPU.
-static void step_aside(struct hf_thread_record *self, struct hf_wait *wait) {
-    nap_once(HF_STEP_ASIDE_NS, self, wait);
-    hf_spell_begin(&self->spell, hf_monotonic_ns());
+// A monitor that has died has left the CPU's company as it was: asked once in a spell, whether it is still there.
+static bool should_step_aside(const struct hf_thread_record *self, uint64_t now_ns) {
+    return hf_spell_is_over(&self->spell, now_ns) && hf_hint_is_fresh();
 }
 
 // With the word left to an owner that comes back for it: whether the CPU was left to others meanwhile.
@@ -190,13 +189,14 @@ static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct 
         return false;
     uint64_t now_ns = hf_monotonic_ns();
     enum hf_cpu_company company = hf_cpu_company(now_ns);
-    if (company == HF_CPU_ALONE || (company == HF_CPU_OWN && !hf_spell_is_over(&self->spell, now_ns)) ||
+    if (company == HF_CPU_ALONE || (company == HF_CPU_OWN && !should_step_aside(self, now_ns)) ||
         !wake_is_passed_on(word, held))
         return false;
     if (company == HF_CPU_FOREIGN)
         nap(word, releases, naps, self, wait);
     else
-        step_aside(self, wait);
+        nap_once(HF_STEP_ASIDE_NS, self, wait);
+    hf_spell_begin(&self->spell, hf_monotonic_ns());
     return true;
 }
 

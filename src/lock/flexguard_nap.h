@@ -19,10 +19,10 @@
 //
 // Where it is threads of its own process that want the CPU, polling costs the process nothing, but those that wait for
 // the lock too: the scheduler gives them the CPU after a slice of milliseconds, so with many threads on each CPU a wait
-// is as many slices. So who has come to the lock for a spell (thread/spell.h) steps aside: it naps once, as shortly as
-// timers can, and the next one has its turn.
+// is as many slices. So who has come to hot locks for a spell (thread/spell.h) steps aside: it naps once, for as short
+// a time as timers can, some 100 us, and the next one has its turn.
 //
-// P4  Who steps aside does so once in a spell.
+// P4  Who steps aside does so once in a spell. Then it takes the word when it is FREE.
 #ifndef HF_LOCK_FLEXGUARD_NAP_H
 #define HF_LOCK_FLEXGUARD_NAP_H
 

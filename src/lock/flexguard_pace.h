@@ -24,7 +24,8 @@
 // sleeper, and the next unlock, which calls the kernel, leaves the word FREE for long enough.
 //
 // P1  Bounded. A waiter leaves a free word for HF_PACE_SLICE_NS at most, from its first look on, and never twice
-//     without a release in between. (If it naps then, for as much longer as P3 in flexguard_nap.h has it.)
+//     without a release in between. (If it naps then, for as much longer as P3 and P4 in flexguard_nap.h
+//     have it.)
 // Advice only, as the queue is: it says when to try the word, never who owns it (I1, I2).
 //
 // No hint about other locks, or about the CPU, is as good as that a lock is hot, for as long as it lasts:
@@ -79,7 +80,7 @@ static inline struct hf_pace hf_pace_begin(hf_release_count releases, uint64_t n
                             .warm = false};
 }
 
-// The first look of a waiter that has left the lock alone for longer than a slice: it takes the word when it is FREE.
+// The first look of a waiter that has left its CPU to others meanwhile: it takes the word when it is FREE.
 static inline struct hf_pace hf_pace_begin_after_slice(hf_release_count releases, uint64_t now_ns) {
     struct hf_pace pace = hf_pace_begin(releases, now_ns);
     pace.slice_end_ns = now_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A thread's spell: how long it has been coming to hot locks again and again, without leaving its CPU for long. Its own
-// thread alone looks at it.
+// A thread's spell: how long it has been coming to hot locks again and again, a moment apart. Its own thread alone
+// looks at it.
 //
 //     visit, after it has stayed away for HF_SPELL_GAP_US ---> a spell begins
 //     visit, sooner ------------------------------------------> it goes on
@@ -19,7 +19,8 @@ enum {
     // Less than a scheduler's slice, which the threads of one CPU wait for in turn; long enough that a switch between
     // two threads, some microseconds, does not matter. docs/flexguard.md, "In turn".
     HF_SPELL_US = 500,
-    // More than two slices of a lock (flexguard_pace.h): who is not back by then did not run, or had other work.
+    // More than two slices of a lock (lock/flexguard_pace.h): who is not back by then did not run, had other work, or
+    // had the lock without anybody who waited.
     HF_SPELL_GAP_US = 1000,
 };
 

@@ -109,6 +109,7 @@ static void put_back(struct hf_thread_record *record) {
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
     hf_store_relaxed(&record->share_class, 0);
     record->observed = NULL;
+    record->spell = (struct hf_spell){0};
     own->free_next = pool.free;
     pool.free = record;
 }
