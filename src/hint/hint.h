@@ -24,6 +24,12 @@ extern uint32_t hf_own_group __attribute__((visibility("hidden")));
 // The CPU that the caller runs on, from the thread's rseq area or, without one, from the kernel.
 unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
 
+// What the page says of the CPU that the caller runs on. NULL where it has no room for that CPU.
+static inline const struct hf_hint_cpu *hf_own_cpu(const struct hf_hint_page *page) {
+    unsigned cpu = hf_current_cpu();
+    return HF_LIKELY(cpu < HF_HINT_CPUS) ? &page->cpu[cpu] : NULL;
+}
+
 // Spinning pays while every lock holder and every next waiter is running (paper, section 3), and, beyond the paper,
 // while nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
 static inline bool hf_spinning_pays(void) {
@@ -33,8 +39,8 @@ static inline bool hf_spinning_pays(void) {
     uint32_t scope = hf_load_relaxed(&page->group[hf_load_relaxed(&hf_own_group)].reads) % HF_HINT_SCOPES;
     if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0)
         return false;
-    unsigned cpu = hf_current_cpu();
-    return cpu < HF_HINT_CPUS && hf_load_relaxed(&page->cpu[cpu].runnable) <= 1;
+    const struct hf_hint_cpu *cpu = hf_own_cpu(page);
+    return cpu && hf_load_relaxed(&cpu->runnable) <= 1;
 }
 
 // Who else wants the CPU that the caller runs on?
@@ -49,13 +55,10 @@ enum { HF_SHARED_CPU_NS = 20 * 1000 * 1000 };
 
 // `now_ns`: CLOCK_MONOTONIC.
 static inline enum hf_cpu_company hf_cpu_company(uint64_t now_ns) {
-    unsigned cpu = hf_current_cpu();
-    if (cpu >= HF_HINT_CPUS)
+    const struct hf_hint_cpu *cpu = hf_own_cpu(hf_load_relaxed(&hf_hint));
+    if (!cpu || hf_load_relaxed(&cpu->runnable) <= 1)
         return HF_CPU_ALONE;
-    const struct hf_hint_cpu *line = &hf_load_relaxed(&hf_hint)->cpu[cpu];
-    if (hf_load_relaxed(&line->runnable) <= 1)
-        return HF_CPU_ALONE;
-    return now_ns - hf_load_relaxed(&line->shared_ns) < HF_SHARED_CPU_NS ? HF_CPU_FOREIGN : HF_CPU_OWN;
+    return now_ns - hf_load_relaxed(&cpu->shared_ns) < HF_SHARED_CPU_NS ? HF_CPU_FOREIGN : HF_CPU_OWN;
 }
 
 // Is the monitor still there? False once its heart has not beaten for HF_HEARTBEAT_STALE_NS, or it has said goodbye.

@@ -39,7 +39,6 @@
 #include "lock/flexguard_nap.h"
 #include "lock/flexguard_trial.h"
 #include "park/deadline.h"
-#include "park/nap.h"
 
 enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
@@ -155,22 +154,14 @@ static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
     return false;
 }
 
-static void nap_once(uint32_t nap_ns, struct hf_thread_record *self, struct hf_wait *wait) {
-    hf_count(self, blocked);
-    hf_wait_falls_asleep(wait);
-    hf_nap(nap_ns);
-    hf_wait_awakes(wait);
-}
-
 // Until it is time to look at the lock again (flexguard_nap.h).
-static void nap(const uint32_t *word, const hf_release_count *releases, struct hf_naps *naps,
-                struct hf_thread_record *self, struct hf_wait *wait) {
+static void nap(const uint32_t *word, const hf_release_count *releases, struct hf_naps *naps, struct hf_wait *wait) {
     uint64_t now_ns = hf_monotonic_ns();
     hf_release_count before;
     do {
         uint64_t since_ns = now_ns;
         before = hf_load_relaxed(releases);
-        nap_once(hf_naps_next(naps), self, wait);
+        hf_nap_in_wait(wait, hf_naps_next(naps));
         now_ns = hf_monotonic_ns();
         hf_naps_ended(naps, now_ns - since_ns);
     } while (hf_naps_are_left(naps) && hf_load_relaxed(releases) != before &&
@@ -184,7 +175,7 @@ static bool should_step_aside(const struct hf_thread_record *self, uint64_t now_
 
 // With the word left to an owner that comes back for it: whether the CPU was left to others meanwhile.
 static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct hf_naps *naps,
-                       struct hf_thread_record *self, enum hf_word_state held, struct hf_wait *wait) {
+                       const struct hf_thread_record *self, enum hf_word_state held, struct hf_wait *wait) {
     if (!hf_naps_are_left(naps) || !hf_trial_batches_clearly_pay(trial_of(word), word))
         return false;
     uint64_t now_ns = hf_monotonic_ns();
@@ -193,10 +184,9 @@ static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct 
         !wake_is_passed_on(word, held))
         return false;
     if (company == HF_CPU_FOREIGN)
-        nap(word, releases, naps, self, wait);
+        nap(word, releases, naps, wait);
     else
-        nap_once(HF_STEP_ASIDE_NS, self, wait);
-    hf_spell_begin(&self->spell, hf_monotonic_ns());
+        hf_nap_in_wait(wait, HF_STEP_ASIDE_NS);
     return true;
 }
 
@@ -218,7 +208,9 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
         }
         rests = rests_before_next_look(rests, &pace);
         if (look == LOOK_LEAVES && leaves_cpu(word, releases, naps, self, held, wait)) {
-            pace = hf_pace_begin_after_slice(hf_load_relaxed(releases), hf_monotonic_ns());
+            uint64_t now_ns = hf_monotonic_ns();
+            hf_spell_begin(&self->spell, now_ns);
+            pace = hf_pace_begin_after_slice(hf_load_relaxed(releases), now_ns);
             rests = HF_FIRST_RESTS;
         }
         pause_and_rest(rests);

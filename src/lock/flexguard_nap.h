@@ -29,6 +29,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "observe/observation.h"
+#include "park/nap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // docs/flexguard.md, "On a CPU that others want".
 enum {
     HF_FIRST_NAP_NS = 250 * 1000,
@@ -64,5 +71,16 @@ static inline uint32_t hf_naps_next(struct hf_naps *naps) {
 static inline void hf_naps_ended(struct hf_naps *naps, uint64_t slept_ns) {
     naps->slept_ns += slept_ns;
 }
+
+static inline void hf_nap_in_wait(struct hf_wait *wait, uint32_t nap_ns) {
+    hf_count(wait->self, blocked);
+    hf_wait_falls_asleep(wait);
+    hf_nap(nap_ns);
+    hf_wait_awakes(wait);
+}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

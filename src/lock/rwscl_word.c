@@ -29,7 +29,6 @@
 #include "lock/rwscl_slice.h"
 #include "lock/rwscl_state.h"
 #include "park/deadline.h"
-#include "park/nap.h"
 
 // Once or twice happens where the word is not taken again at once, too: there naps cost up to a tenth.
 enum { HF_WAKES_IN_VAIN = 3 };
@@ -124,10 +123,7 @@ bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struc
         return false;
     hf_rwscl_wait_begins(wait, self);
     hf_flexguard_release(&lock->word, &lock->releases, self);
-    hf_count(self, blocked);
-    hf_wait_falls_asleep(&wait->wait);
-    hf_nap(HF_FIRST_NAP_NS);
-    hf_wait_awakes(&wait->wait);
+    hf_nap_in_wait(&wait->wait, HF_FIRST_NAP_NS);
     hf_rwscl_wait_for_word(lock, self, NULL, wait);
     return true;
 }
