@@ -32,8 +32,8 @@ static enum keeper keeper_after_all(pthread_rwlock_t *posix) {
 }
 
 // A lock of 56 bytes mostly lies in two lines, the second of which it shares with what the program keeps behind it. A
-// load asks for that one now: behind the locked instruction it would begin when the first line has come, and not before.
-// glibc looks at the kind and so asks for it, too. A prefetch instruction gains half as much.
+// load asks for that one now: behind the locked instruction it would begin only when the first line has come. glibc
+// looks at the kind and so asks for it, too. A prefetch instruction gains half as much.
 static inline void ask_for_second_line(const pthread_rwlock_t *posix) {
     uint32_t kind = posix->__data.__flags;
     __asm__ volatile("" : : "r"(kind));
