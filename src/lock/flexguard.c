@@ -133,12 +133,6 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     return acquired;
 }
 
-// Not with a deadline; nor while others may wait for what the caller holds, or stand behind it in a queue (a signal
-// handler's interrupted wait).
-static bool may_nap(const struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    return !deadline && self->critical.critical_depth == 0 && hf_queue_may_enter(self);
-}
-
 // Who was woken may be the only one that was, while others sleep (I2). Before it naps it announces them again, as if it
 // were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when it looked.
 static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
@@ -260,7 +254,7 @@ static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_c
 
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
-    return wait_and_note(word, tail, releases, self, deadline, held, hf_naps_begin(may_nap(self, deadline)));
+    return wait_and_note(word, tail, releases, self, deadline, held, hf_naps_begin(!deadline && hf_may_nap(self, 0)));
 }
 
 int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,

@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lock/flexguard_queue.h"
 #include "observe/observation.h"
 #include "park/nap.h"
 
@@ -43,6 +44,12 @@ enum {
     HF_NAPS_NS = 32 * 1000 * 1000,       // in one wait
     HF_STEP_ASIDE_NS = 50 * 1000,
 };
+
+// May who is inside `depth` locks nap? Not while others may wait for a further one that it holds, or stand behind it in
+// a queue (a signal handler's interrupted wait). Who has a deadline does not nap either.
+static inline bool hf_may_nap(const struct hf_thread_record *self, uint32_t depth) {
+    return self->critical.critical_depth == depth && hf_queue_may_enter(self);
+}
 
 // What a wait has napped so far.
 struct hf_naps {

@@ -42,12 +42,6 @@ static bool take_word_or_announce(hf_rwscl_t *lock, struct hf_thread_record *sel
     return false;
 }
 
-// Not while others may wait for what the caller holds, or stand behind it in a queue (a signal handler's interrupted
-// wait).
-static bool may_nap(const struct hf_thread_record *self, uint32_t depth) {
-    return self->critical.critical_depth == depth && hf_queue_may_enter(self);
-}
-
 // Nanoseconds for which the writers can do without the caller: until the readers' next slice is over, at whose end one
 // of them should be in front. 0: it is the readers' slice.
 static uint64_t spare_ns(const hf_rwscl_t *lock) {
@@ -96,7 +90,7 @@ static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, stru
 
 static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                           struct hf_wait *wait) {
-    struct hf_naps naps = hf_naps_begin(!deadline && may_nap(self, 0));
+    struct hf_naps naps = hf_naps_begin(!deadline && hf_may_nap(self, 0));
     for (int in_vain = 0;; in_vain++) {
         if (take_word_or_announce(lock, self))
             return 0;
@@ -118,7 +112,7 @@ static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const
 }
 
 bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_rwscl_wait *wait) {
-    if (wait->has_begun || !may_nap(self, 1) || hf_load_relaxed(&lock->waiting_writers) == 0 ||
+    if (wait->has_begun || !hf_may_nap(self, 1) || hf_load_relaxed(&lock->waiting_writers) == 0 ||
         hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_FIRST_NAP_NS)
         return false;
     hf_rwscl_wait_begins(wait, self);
