@@ -16,10 +16,12 @@
 #include "cli/exit_status.hpp"
 #include "cli/interruption.hpp"
 #include "cli/machine.hpp"
+#include "cli/not_empty.hpp"
 #include "cli/number_range.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/record_file.hpp"
+#include "cli/say.hpp"
 #include "cli/session.hpp"
 #include "cli/slice_grid.hpp"
 #include "cli/table.hpp"
@@ -69,7 +71,7 @@ public:
         show_tables();
         show_files();
         if (interrupted.requested()) {
-            fmt::print(stderr, "holdfast: interrupted after {} of {} cells\n", records_.size(), cell_count());
+            say("holdfast: interrupted after {} of {} cells\n", records_.size(), cell_count());
             return ending::by_signal(interrupted.signal());
         }
         bool all_ok = std::all_of(records_.begin(), records_.end(), [](const auto &one) {
@@ -93,8 +95,8 @@ private:
         for (const auto &one : records_)
             measured_.insert({one.lock, one.threads, one.round, one.slice_us, one.section_us});
         if (!records_.empty())
-            fmt::print(stderr, "holdfast: going on with '{}': {} of {} cells are there\n", json_file_->name(),
-                       records_.size(), cell_count());
+            say("holdfast: going on with '{}': {} of {} cells are there\n", json_file_->name(), records_.size(),
+                cell_count());
     }
 
     void measure(const cell_runner &runner, const interruption &interrupted) {
@@ -121,11 +123,11 @@ private:
         if (result->record.status == cell_status::absent) {
             if (absent_.insert(one.lock).second) {
                 bar.clear();
-                fmt::print(stderr, "holdfast: {}\n", result->reason);
+                say("holdfast: {}\n", result->reason);
             }
         } else if (result->record.status != cell_status::ok) {
             bar.clear();
-            fmt::print(stderr, "holdfast: {}: {} {}\n", one.label(), options_.workload, result->reason);
+            say("holdfast: {}: {} {}\n", one.label(), options_.workload, result->reason);
         }
         bar.end();
         return true;
@@ -233,16 +235,20 @@ void add_bench(CLI::App &app, action &chosen) {
         ->check(from_to(seconds_min, seconds_max))
         ->capture_default_str();
     CLI::Option *json_option =
-        verb->add_option("--json", options->json_path, "Write all records there, after every cell")->type_name("FILE");
+        verb->add_option("--json", options->json_path, "Write all records there, after every cell")
+            ->type_name("FILE")
+            ->check(not_empty());
     verb->add_option("--resume", options->resume_path,
                      "As --json, but go on with what is there: cells that it has are not measured again")
         ->type_name("FILE")
+        ->check(not_empty())
         ->excludes(json_option);
     verb->add_option("--plot", options->plot_path,
                      "Draw throughput over threads, or what the workload is about: a .svg or .png file (needs gnuplot)")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"
-                 "interrupted, by the signal (what was measured is shown and kept).\n"
+                 "125 when holdfast failed; interrupted, by the signal (what was measured is shown and kept).\n"
                  "Example:\n"
                  "  holdfast bench shared-memory --locks glibc,flexguard,mcs --threads 1,2,4,8,16 --plot locks.png\n"
                  "  holdfast bench coro-mutex --locks ces,dispatch,go --threads 2,4 -- --bystanders 32");

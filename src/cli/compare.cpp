@@ -2,6 +2,7 @@
 // holdfast compare: an unmodified program under several locks, in interleaved rounds.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/core.h>
 #include <map>
 #include <memory>
@@ -19,15 +20,18 @@
 #include "cli/machine.hpp"
 #include "cli/measured_locks.hpp"
 #include "cli/metric.hpp"
+#include "cli/not_empty.hpp"
 #include "cli/number_range.hpp"
 #include "cli/process.hpp"
 #include "cli/program_run.hpp"
 #include "cli/progress.hpp"
 #include "cli/quantity.hpp"
 #include "cli/record_file.hpp"
+#include "cli/say.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
+#include "preload/policy_text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -91,6 +95,9 @@ public:
                               "number of threads goes, as in '-- ./benchmark --threads {}'");
         options_.threads = options_.threads.empty() ? std::vector{0u} : without_repeats(options_.threads);
         check_locks(options_.locks, lock_choice::interposed);
+        const char *conf = std::getenv(HF_CONF_VARIABLE);
+        if (conf && *conf)
+            throw usage_error("HOLDFAST_CONF would change the locks that are compared: unset it");
         if (!options_.metric_pattern.empty())
             metric_.emplace(options_.metric_pattern);
         if (!options_.resume_path.empty())
@@ -123,7 +130,7 @@ public:
             fmt::print("Records: {}\n", json_file_->name());
         }
         if (interrupted.requested()) {
-            fmt::print(stderr, "holdfast: interrupted after {} of {} runs\n", runs_.size(), run_count());
+            say("holdfast: interrupted after {} of {} runs\n", runs_.size(), run_count());
             return ending::by_signal(interrupted.signal());
         }
         bool all_ok =
@@ -161,8 +168,8 @@ private:
         for (const auto &one : runs_)
             measured_.insert({one.lock, one.threads, one.round});
         if (!runs_.empty())
-            fmt::print(stderr, "holdfast: going on with '{}': {} of {} runs are there\n", json_file_->name(),
-                       runs_.size(), run_count());
+            say("holdfast: going on with '{}': {} of {} runs are there\n", json_file_->name(), runs_.size(),
+                run_count());
     }
 
     void measure(const interruption &interrupted) {
@@ -218,11 +225,11 @@ private:
         std::string what =
             one.status == run_status::no_metric ? "ended well, but --metric found no number" : end.sentence();
         std::string output = options_.verbose ? end.output : last_lines(end.output, shown_lines_max);
-        fmt::print(stderr, "holdfast: {}: {} {}{}\n", label_of(one), options_.program[0], what,
-                   output.empty()     ? ""
-                   : options_.verbose ? "; its output:"
-                                      : "; its last lines:");
-        fmt::print(stderr, "{}{}", output, output.empty() || output.back() == '\n' ? "" : "\n");
+        say("holdfast: {}: {} {}{}\n", label_of(one), options_.program[0], what,
+            output.empty()     ? ""
+            : options_.verbose ? "; its output:"
+                               : "; its last lines:");
+        say("{}{}", output, output.empty() || output.back() == '\n' ? "" : "\n");
     }
 
     void report() const {
@@ -284,18 +291,21 @@ void add_compare(CLI::App &app, action &chosen) {
     verb->add_option("--metric", options->metric_pattern,
                      "Regular expression (RE2) whose first group is the number to compare, in the program's output "
                      "and errors; where it matches first. Without it: wall time")
-        ->type_name("REGEX");
+        ->type_name("REGEX")
+        ->check(not_empty());
     CLI::Option *higher = verb->add_flag("--higher-is-better", options->higher_is_better, "Default with --metric");
     verb->add_flag("--lower-is-better", options->lower_is_better, "Default for wall time")->excludes(higher);
     verb->add_option("--timeout", options->timeout_s, "How long a run may take")
         ->type_name("S")
         ->check(from_to(seconds_min, seconds_max))
         ->capture_default_str();
-    CLI::Option *json_option =
-        verb->add_option("--json", options->json_path, "Write all runs there, after each one")->type_name("FILE");
+    CLI::Option *json_option = verb->add_option("--json", options->json_path, "Write all runs there, after each one")
+                                   ->type_name("FILE")
+                                   ->check(not_empty());
     verb->add_option("--resume", options->resume_path,
                      "As --json, but go on with what is there: runs that it has are not done again")
         ->type_name("FILE")
+        ->check(not_empty())
         ->excludes(json_option);
     verb->add_flag("--verbose", options->verbose, "Show the output of every run, on standard error");
     verb->add_flag("--as-root", options->as_root,
@@ -304,7 +314,8 @@ void add_compare(CLI::App &app, action &chosen) {
     verb->footer(
         "The program reads /dev/null; its output is shown when it fails.\n"
         "Exit status: 0; 1 when a run failed, timed out or printed no metric; 2 when the command line is wrong;\n"
-        "126 or 127 when the program can't be executed or found; interrupted, by the signal.\n"
+        "125 when holdfast failed; 126 or 127 when the program can't be executed or found; interrupted, by the\n"
+        "signal.\n"
         "Example:\n"
         "  holdfast compare --locks glibc,flexguard,mcs --metric 'ops/s: ([0-9.]+)' -- ./benchmark --threads 32");
     verb->callback([options, &chosen] { chosen = [options] { return comparison(*options).run(); }; });

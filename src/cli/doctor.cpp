@@ -173,7 +173,9 @@ void add_doctor(CLI::App &app, action &chosen) {
     verb->add_option("program", options->program, "Examine this program instead; it is not run")
         ->type_name("PROG ARG...");
     verb->footer(
-        "Exits with 0 when programs will be informed by the monitor, or the program would be helped, else with 1.\n\n"
+        "Exit status: 0 when programs will be informed by the monitor, or the program would be helped; 1 when not;\n"
+        "2 when the command line is wrong; 125 when there is no such process; 126 or 127 when the program can't be\n"
+        "executed or found.\n\n"
         "Examples:\n"
         "  holdfast doctor\n"
         "  sudo holdfast doctor\n"

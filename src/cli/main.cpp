@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fmt/core.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/say.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
 
@@ -15,23 +17,38 @@ bool hf_registers_at_start = false;
 
 namespace {
 
-// CLI11 has an exit code for each kind of mistake; scripts want one. --help and --version come here too, as success.
-int explain(const CLI::App &app, const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-        return app.exit(error);
-    fmt::print(stderr, "holdfast: {}: see 'holdfast --help'\n", error.what());
-    return holdfast::cli::exit_usage;
+using holdfast::cli::say;
+
+// Of the standard descriptors those that holdfast was started without would be the next that it opens, and get what it
+// prints. So they are taken by what can't be read, or written. A program that it starts does not inherit that.
+void take_missing_standard_descriptors() {
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC); // the lowest that is free
+    }
 }
 
 // A full disk or a closed descriptor is noticed when what was printed leaves the buffer. Of 'run' the status is the
 // program's, whatever became of our own output.
-holdfast::cli::ending checked(holdfast::cli::ending of_verb, const CLI::App &app) {
-    bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
-    if (written || app.got_subcommand("run"))
+holdfast::cli::ending checked(holdfast::cli::ending of_verb) {
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout))
         return of_verb;
-    fmt::print(stderr, "holdfast: not all that was printed could be written to standard output: see that there is room "
-                       "for it\n");
+    say("holdfast: not all that was printed could be written to standard output: see that there is room for it\n");
     return holdfast::cli::exit_holdfast_failed;
+}
+
+// CLI11 has an exit code for each kind of mistake; scripts want one. --help and --version come here too, as success.
+holdfast::cli::ending explain(const CLI::App &app, const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) {
+        app.exit(error);
+        return checked(holdfast::cli::exit_ok);
+    }
+    std::string verb = app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();
+    // An option of a program's own, most often.
+    bool is_programs = dynamic_cast<const CLI::ExtrasError *>(&error) && !verb.empty();
+    say("holdfast: {}: {}see 'holdfast{} --help'\n", error.what(),
+        is_programs ? "put a program's own options behind --, or " : "", verb);
+    return holdfast::cli::exit_usage;
 }
 
 holdfast::cli::ending carry_out(int argc, char **argv) {
@@ -62,15 +79,16 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
         return explain(app, error);
     }
     try {
-        return checked(chosen(), app);
+        auto of_verb = chosen();
+        return app.got_subcommand("run") ? of_verb : checked(of_verb);
     } catch (const usage_error &error) {
-        fmt::print(stderr, "holdfast: {}\n", error.what());
+        say("holdfast: {}\n", error.what());
         return exit_usage;
     } catch (const failure &error) {
-        fmt::print(stderr, "holdfast: {}\n", error.what());
+        say("holdfast: {}\n", error.what());
         return error.status();
     } catch (const std::exception &error) {
-        fmt::print(stderr, "holdfast: {}\n", error.what());
+        say("holdfast: {}\n", error.what());
         return exit_holdfast_failed;
     }
 }
@@ -78,5 +96,6 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
 } // namespace
 
 int main(int argc, char **argv) {
+    take_missing_standard_descriptors();
     return carry_out(argc, argv).take();
 }

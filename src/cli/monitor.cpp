@@ -19,6 +19,8 @@
 #include "cli/interruption.hpp"
 #include "cli/metrics_endpoint.hpp"
 #include "cli/monitor_status.hpp"
+#include "cli/not_empty.hpp"
+#include "cli/say.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
 #include "monitor/monitor_server.hpp"
@@ -84,11 +86,10 @@ std::unique_ptr<monitor> load_monitor(const monitor_options &options) {
 }
 
 void say_ready(const monitor_options &options, const monitor &kernel_monitor) {
-    fmt::print(stderr, "holdfast monitor: ready on {}{}\n", options.socket,
-               kernel_monitor.has_taken_over() ? ", with the programs of the service before" : "");
+    say("holdfast monitor: ready on {}{}\n", options.socket,
+        kernel_monitor.has_taken_over() ? ", with the programs of the service before" : "");
     if (!kernel_monitor.why_no_pins().empty())
-        fmt::print(stderr, "holdfast monitor: programs will not survive my restart informed: {}\n",
-                   kernel_monitor.why_no_pins());
+        say("holdfast monitor: programs will not survive my restart informed: {}\n", kernel_monitor.why_no_pins());
     sd_notify(0, "READY=1");
 }
 
@@ -96,8 +97,8 @@ void audit(monitor &kernel_monitor) {
     std::uint64_t repairs = kernel_monitor.page().repairs_total;
     kernel_monitor.audit();
     if (kernel_monitor.page().repairs_total != repairs)
-        fmt::print(stderr, "holdfast monitor: the count of preempted critical sections was wrong and is right again; "
-                           "please report this\n");
+        say("holdfast monitor: the count of preempted critical sections was wrong and is right again; "
+            "please report this\n");
 }
 
 int serve(const monitor_options &options) {
@@ -127,7 +128,7 @@ int serve(const monitor_options &options) {
     if (kernel_monitor->followed_processes() == 0u)
         kernel_monitor->unpin();
     else
-        fmt::print(stderr, "holdfast monitor: ended; waiters of registered processes block until I run again\n");
+        say("holdfast monitor: ended; waiters of registered processes block until I run again\n");
     return exit_ok;
 }
 
@@ -136,7 +137,10 @@ int serve(const monitor_options &options) {
 void add_monitor(CLI::App &app, action &chosen) {
     auto options = std::make_shared<monitor_options>();
     CLI::App *verb = app.add_subcommand("monitor", "Run the Preemption Monitor as a service for all programs");
-    verb->add_option("--socket", options->socket, "Where programs register")->type_name("PATH")->capture_default_str();
+    verb->add_option("--socket", options->socket, "Where programs register")
+        ->type_name("PATH")
+        ->check(not_empty())
+        ->capture_default_str();
     verb->add_option("--group", options->group, "Serve this group only; otherwise everybody")->type_name("NAME");
     verb->add_option("--processes-of-a-user", options->processes_of_a_user_max,
                      "How many processes of a user other than root may be registered at a time")

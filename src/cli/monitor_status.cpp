@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/monitor_figures.hpp"
 #include "cli/quantity.hpp"
+#include "cli/say.hpp"
 #include "monitor/cpu_set.hpp"
 #include "monitor/service_report.hpp"
 
@@ -85,7 +86,7 @@ int tell(const status_options &options) {
     else if (runs)
         print(report);
     else
-        fmt::print(stderr, "holdfast: {}\n", report.sentence);
+        say("holdfast: {}\n", report.sentence);
     return runs ? exit_ok : exit_some_failed;
 }
 

@@ -40,6 +40,12 @@ path find_program(const std::string &name) {
         if (access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate))
             return std::filesystem::canonical(candidate);
     }
+    for (const path &candidate : candidates) {
+        std::error_code ignored;
+        if (std::filesystem::exists(candidate, ignored))
+            throw failure(fmt::format("'{}' can't be executed: check what it is and who may", name),
+                          exit_not_executable);
+    }
     throw failure(fmt::format("there is no program '{}': check its name and PATH", name), exit_not_found);
 }
 

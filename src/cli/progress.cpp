@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/quantity.hpp"
+#include "cli/say.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -40,7 +41,7 @@ progress::~progress() {
 
 void progress::clear() const {
     if (visible_)
-        fmt::print(stderr, "\r\x1b[K");
+        say("\r\x1b[K");
 }
 
 void progress::begin(const std::string &label) {
@@ -64,7 +65,7 @@ void progress::draw() const {
     }
     std::string line = fmt::format("[{}] {}/{}{}  {}", bar(done_, steps_), done_, steps_, left, label_);
     line.resize(std::min(line.size(), terminal_columns() - 1)); // a line that wraps can't be taken back
-    fmt::print(stderr, "\r\x1b[K{}", line);
+    say("\r\x1b[K{}", line);
     std::fflush(stderr);
 }
 

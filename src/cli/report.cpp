@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "cli/exit_status.hpp"
+#include "cli/not_empty.hpp"
 #include "cli/output_file.hpp"
 #include "cli/plot.hpp"
 #include "cli/progress.hpp"
@@ -171,6 +172,12 @@ int make_report(const report_options &options) {
         of.add(path);
     check_drawn_locks(options.locks, of);
     check_gnuplot("");
+    for (const auto &path : options.results) {
+        std::error_code ignored;
+        if (std::filesystem::equivalent(path, options.output_path, ignored))
+            throw usage_error(
+                fmt::format("the page would replace '{}', which it is made of: give --output another name", path));
+    }
     output_file output(options.output_path);
     if (!options.picture_directory.empty())
         make_directory(options.picture_directory);
@@ -214,7 +221,8 @@ void add_report(CLI::App &app, action &chosen) {
         ->type_name("FILE")
         ->capture_default_str();
     verb->add_option("--png", options->picture_directory, "Also write each figure as a PNG file there")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(not_empty());
     verb->add_option("--locks", options->locks, "Which locks the pictures show, at most eight; tables have all")
         ->type_name("NAME,...")
         ->delimiter(',')

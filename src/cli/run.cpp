@@ -8,6 +8,7 @@
 #include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/invoker.hpp"
+#include "cli/say.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
 #include "preload/policy_text.h"
@@ -22,7 +23,7 @@ struct run_options {
 };
 
 void print_count(const char *name, std::uint64_t count) {
-    fmt::print(stderr, "  {:<30}{:>16}\n", name, count);
+    say("  {:<30}{:>16}\n", name, count);
 }
 
 std::string what_matched(const lock_rule &rule, std::uint64_t matched) {
@@ -35,15 +36,15 @@ std::string what_matched(const lock_rule &rule, std::uint64_t matched) {
 void print_rules(const session &session, const std::vector<lock_rule> &rules) {
     auto matched = session.rule_matches();
     for (const lock_rule &each : rules)
-        fmt::print(stderr, "  {:<36}  matched {}\n", fmt::format("rule {}:{}", each.name, each.lock),
-                   what_matched(each, matched[each.name]));
+        say("  {:<36}  matched {}\n", fmt::format("rule {}:{}", each.name, each.lock),
+            what_matched(each, matched[each.name]));
 }
 
 void print_counters(const session &session, const std::string &lock) {
-    fmt::print(stderr, "holdfast: lock {}; monitor: {}\n", lock,
-               session.uses_service()  ? "the service"
-               : session.has_monitor() ? "on"
-                                       : "none, waiters blocked: " + session.why_no_monitor());
+    say("holdfast: lock {}; monitor: {}\n", lock,
+        session.uses_service()  ? "the service"
+        : session.has_monitor() ? "on"
+                                : "none, waiters blocked: " + session.why_no_monitor());
     thread_sums counters = session.counters();
     print_count("acquisitions", counters.acquisitions);
     print_count("contended", counters.contended);
@@ -54,7 +55,7 @@ void print_counters(const session &session, const std::string &lock) {
 
 void print_monitor_totals(const session &session) {
     if (session.uses_service())
-        fmt::print(stderr, "  of all programs on this machine meanwhile:\n");
+        say("  of all programs on this machine meanwhile:\n");
     hf_monitor_status totals = session.monitor_totals();
     if (!session.uses_service() && totals.refusals_total > 0)
         print_count("requests refused", totals.refusals_total);
@@ -81,7 +82,7 @@ ending run(const run_options &options) {
     session.watch_rules(rules);
     ending end = run_child(options.program, session.preload_environment(options.wanted), user);
     if (options.wanted.stats && options.wanted.leaves_program_as_it_is())
-        fmt::print(stderr, "holdfast: lock glibc: the program ran as it is, nothing was counted\n");
+        say("holdfast: lock glibc: the program ran as it is, nothing was counted\n");
     else if (options.wanted.stats)
         print_stats(session, options.wanted.lock, rules);
     return end;
@@ -97,11 +98,12 @@ void add_run(CLI::App &app, action &chosen) {
                      "The lock of mutexes: default, glibc (the program as it is), or one by name")
         ->type_name("NAME")
         ->capture_default_str();
-    verb->add_option("--conf", options->wanted.conf,
-                     "What to do with which objects: mutex, cond, rwlock, spin and barrier may be 'flexguard' or\n"
-                     "'glibc', a mutex any lock, some with parameters: 'mutex:u-scl(slice=2ms)'; mutex@NAME and\n"
-                     "rwlock@NAME are the one of that name, or those that the function or library of that name\n"
-                     "initialises; counts more than --lock")
+    verb->add_option(
+            "--conf", options->wanted.conf,
+            "What to do with which objects: mutex, cond, rwlock, spin and barrier may be 'flexguard' or\n"
+            "'glibc', a mutex any lock, a rwlock also 'rw-scl', some with parameters:\n"
+            "'mutex:u-scl(slice=2ms)'; mutex@NAME and rwlock@NAME are the one of that name, or those that the\n"
+            "function or library of that name initialises; counts more than --lock")
         ->type_name("KIND:LOCK,...")
         ->envname(HF_CONF_VARIABLE);
     verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");

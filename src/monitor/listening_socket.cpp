@@ -2,6 +2,7 @@
 #include "monitor/listening_socket.hpp"
 
 #include <cerrno>
+#include <stdexcept>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -40,6 +41,16 @@ void refuse_descriptors(int socket) {
     setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &none, sizeof(none));
 }
 
+// By one that was killed. Nothing else is removed.
+void remove_socket_left_at(const std::string &path) {
+    struct stat there {};
+    if (lstat(path.c_str(), &there) != 0)
+        return;
+    if (!S_ISSOCK(there.st_mode))
+        throw std::runtime_error(path + " is no socket: remove it, or choose another path for programs to register on");
+    unlink(path.c_str());
+}
+
 } // namespace
 
 listening_socket::listening_socket() {
@@ -47,7 +58,7 @@ listening_socket::listening_socket() {
 }
 
 listening_socket::listening_socket(const std::string &path, std::optional<gid_t> group) {
-    unlink(path.c_str());
+    remove_socket_left_at(path);
     // Nobody can connect before it listens, which is after it has its mode.
     mode_t before = umask(0777);
     path_ = path;

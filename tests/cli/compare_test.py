@@ -2,6 +2,7 @@
 """holdfast compare: what it measures, shows, writes and refuses, and how it ends."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -211,10 +212,18 @@ def test_background_load_runs_beside_the_program(holdfast):
     (["--rounds", "0", "--", "true"], ["--rounds", "'0'"]),
     (["--timeout", "-1", "--", "true"], ["--timeout", "'-1'"]),
     (["--json", "/nonexistent/runs.json", "--", "true"], ["/nonexistent/runs.json"]),
+    (["--json", "", "--", "true"], ["--json", "empty"]),
+    (["--metric", "", "--", "true"], ["--metric", "empty"]),
+    (["true", "-x"], ["-x", "behind --", "'holdfast compare --help'"]),
     (["--higher-is-better", "--lower-is-better", "--", "true"], ["--higher-is-better", "--lower-is-better"]),
 ])
 def test_mistakes_are_told_before_anything_runs(holdfast, arguments, parts):
     assert_usage_error(holdfast("compare", *arguments, timeout=10), *parts)
+
+
+def test_a_variable_that_would_change_the_locks_is_refused(holdfast):
+    result = holdfast("compare", "--", "true", env={**os.environ, "HOLDFAST_CONF": "mutex:glibc"})
+    assert_usage_error(result, "HOLDFAST_CONF", "unset it")
 
 
 def test_leveldb(holdfast, tmp_path):

@@ -139,6 +139,7 @@ def test_a_process_is_told_from_what_it_has_loaded(examined, start_holdfast):
 
 def test_of_what_is_not_there_it_says_so(holdfast, tmp_path):
     assert holdfast("doctor", "--", "no-such-program").returncode == 127
+    assert holdfast("doctor", "--", "/tmp").returncode == 126
     text = tmp_path / "text"
     text.write_text("no program")
     text.chmod(0o755)

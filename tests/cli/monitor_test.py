@@ -129,6 +129,18 @@ def test_there_is_one_for_a_socket(start_service, socket):
     assert first.poll() is None and status(socket)["state"] == "running"
 
 
+def test_removes_nothing_but_a_socket(holdfast, tmp_path):
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("kept")
+    link.symlink_to(file)
+    for path in (file, link, tmp_path):
+        result = holdfast("monitor", "--socket", path)
+        assert (result.returncode, result.stderr) == (
+            125, f"holdfast: {path} is no socket: remove it, or choose another path for programs to register on\n")
+    assert file.read_text() == "kept"
+    assert link.is_symlink()
+
+
 def test_killed_it_is_dead_and_can_be_started_again(holdfast, start_service, socket):
     service = start_service()
     service.kill()

@@ -365,6 +365,8 @@ def test_files_that_can_not_be_read(holdfast, arguments, parts):
 @pytest.mark.parametrize("arguments, parts", [
     (["-o", "/nonexistent/page.html"], ["/nonexistent/page.html", "No such file"]),
     (["-o", "/"], ["'/'", "directory"]),
+    (["-o", "./cells.json"], ["'", "/cells.json'", "--output"]),
+    (["--png", ""], ["--png", "empty"]),
     (["--png", "/dev/null/pictures"], ["/dev/null/pictures"]),
     (["--locks", "lick"], ["'lick'"]),
     (["--colour"], ["--colour"]),
