@@ -31,9 +31,7 @@
 
 #include "holdfast/flexguard.h"
 
-#include "base/address_hash.h"
 #include "base/clock.h"
-#include "base/rest.h"
 #include "hint/hint.h"
 #include "lock/flexguard_lock.h"
 #include "lock/flexguard_nap.h"
@@ -43,31 +41,8 @@
 enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
     HF_FRESHNESS_POLLS = 1 << 10,
-    HF_HEAD_RESTS = 31,                      // between two looks while the lock is hot: one to two microseconds
-    HF_FIRST_RESTS = HF_HOT_NS / HF_REST_NS, // before the first look for a hot lock: time for a release
-    HF_TRIALS_BITS = 8,
     HF_PASSING_POLLS = 64,
 };
-
-// Between two looks: a pause at least, and so many rests.
-static void pause_and_rest(int rests) {
-    hf_pause();
-    while (rests-- > 0)
-        hf_rest();
-}
-
-static int rests_before_next_look(int rests, const struct hf_pace *pace) {
-    if (!pace->hot)
-        return 0;
-    return rests < HF_HEAD_RESTS ? 2 * rests + 1 : rests;
-}
-
-// By the lock's word. So many that locks which are hot at a time hardly meet; a page for each 64 of them.
-static struct hf_trial trials[1 << HF_TRIALS_BITS];
-
-static struct hf_trial *trial_of(const uint32_t *word) {
-    return &trials[hf_address_hash((uintptr_t)word, HF_TRIALS_BITS)];
-}
 
 // Takes the word if it is free; if not, its owner's unlock will call the kernel. True with the lock held and the caller
 // critical.
@@ -103,7 +78,7 @@ static enum look look_at(uint32_t *word, const hf_release_count *releases, struc
     hf_pace_learn(pace, is_free, count, now_ns);
     if (!is_free)
         return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self) ? LOOK_TAKES : LOOK_FAILS;
-    if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(trial_of(word), word, count, now_ns))
+    if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(hf_trial_of(word), word, count, now_ns))
         return LOOK_LEAVES;
     return try_word(word, self, held);
 }
@@ -120,14 +95,14 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
             acquired = look_at(word, releases, &pace, self, held) == LOOK_TAKES;
             if (acquired)
                 break;
-            rests = rests_before_next_look(rests, &pace);
+            rests = hf_rests_before_next_look(rests, &pace);
         } else if (hf_queue_is_head(self)) {
             head = true;
             pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
         }
         if (polls % HF_FRESHNESS_POLLS <= rests && !hf_hint_is_fresh())
             break;
-        pause_and_rest(rests);
+        hf_pause_and_rest(rests);
     }
     hf_queue_leave(tail, self);
     return acquired;
@@ -148,39 +123,13 @@ static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
     return false;
 }
 
-// Until it is time to look at the lock again (flexguard_nap.h).
-static void nap(const uint32_t *word, const hf_release_count *releases, struct hf_naps *naps, struct hf_wait *wait) {
-    uint64_t now_ns = hf_monotonic_ns();
-    hf_release_count before;
-    do {
-        uint64_t since_ns = now_ns;
-        before = hf_load_relaxed(releases);
-        hf_nap_in_wait(wait, hf_naps_next(naps));
-        now_ns = hf_monotonic_ns();
-        hf_naps_ended(naps, now_ns - since_ns);
-    } while (hf_naps_are_left(naps) && hf_load_relaxed(releases) != before &&
-             !hf_trial_turn_is_over(trial_of(word), now_ns));
-}
-
-// A monitor that has died has left the CPU's company as it was: asked once in a spell, whether it is still there.
-static bool should_step_aside(const struct hf_thread_record *self, uint64_t now_ns) {
-    return hf_spell_is_over(&self->spell, now_ns) && hf_hint_is_fresh();
-}
-
 // With the word left to an owner that comes back for it: whether the CPU was left to others meanwhile.
 static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct hf_naps *naps,
                        const struct hf_thread_record *self, enum hf_word_state held, struct hf_wait *wait) {
-    if (!hf_naps_are_left(naps) || !hf_trial_batches_clearly_pay(trial_of(word), word))
+    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, self, word);
+    if (company == HF_CPU_ALONE || !wake_is_passed_on(word, held))
         return false;
-    uint64_t now_ns = hf_monotonic_ns();
-    enum hf_cpu_company company = hf_cpu_company(now_ns);
-    if (company == HF_CPU_ALONE || (company == HF_CPU_OWN && !should_step_aside(self, now_ns)) ||
-        !wake_is_passed_on(word, held))
-        return false;
-    if (company == HF_CPU_FOREIGN)
-        nap(word, releases, naps, wait);
-    else
-        hf_nap_in_wait(wait, HF_STEP_ASIDE_NS);
+    hf_leave_cpu_to(company, word, releases, naps, wait);
     return true;
 }
 
@@ -188,8 +137,8 @@ static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct 
 static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
                            enum hf_word_state held, struct hf_naps *naps, struct hf_wait *wait) {
     struct hf_pace pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
-    int rests = HF_FIRST_RESTS;
-    pause_and_rest(rests);
+    int rests = HF_HOT_RESTS;
+    hf_pause_and_rest(rests);
     if (hf_load_relaxed(releases) == pace.seen)
         return false;
     hf_spell_visit(&self->spell, pace.window_ns);
@@ -197,17 +146,17 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
         enum look look = look_at(word, releases, &pace, self, held);
         if (look == LOOK_TAKES) {
             if (naps->last_ns != 0)
-                hf_trial_begin_turn(trial_of(word), hf_monotonic_ns());
+                hf_trial_begin_turn(hf_trial_of(word), hf_monotonic_ns());
             return true;
         }
-        rests = rests_before_next_look(rests, &pace);
+        rests = hf_rests_before_next_look(rests, &pace);
         if (look == LOOK_LEAVES && leaves_cpu(word, releases, naps, self, held, wait)) {
             uint64_t now_ns = hf_monotonic_ns();
             hf_spell_begin(&self->spell, now_ns);
             pace = hf_pace_begin_after_slice(hf_load_relaxed(releases), now_ns);
-            rests = HF_FIRST_RESTS;
+            rests = HF_HOT_RESTS;
         }
-        pause_and_rest(rests);
+        hf_pause_and_rest(rests);
     }
     return false;
 }

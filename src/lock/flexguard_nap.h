@@ -29,6 +29,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hint/hint.h"
+#include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
 #include "observe/observation.h"
 #include "park/nap.h"
@@ -85,6 +87,15 @@ static inline void hf_nap_in_wait(struct hf_wait *wait, uint32_t nap_ns) {
     hf_nap(nap_ns);
     hf_wait_awakes(wait);
 }
+
+// Whom who has left a hot lock to its owner should leave the CPU to as well; HF_CPU_ALONE: nobody. `lock` is the one by
+// which the lock has its trial.
+enum hf_cpu_company hf_company_to_leave_cpu_to(const struct hf_naps *naps, const struct hf_thread_record *self,
+                                               const void *lock) __attribute__((visibility("hidden")));
+
+// Naps, until it is time to look at the lock again.
+void hf_leave_cpu_to(enum hf_cpu_company company, const void *lock, const hf_release_count *releases,
+                     struct hf_naps *naps, struct hf_wait *wait) __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }

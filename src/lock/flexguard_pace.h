@@ -37,6 +37,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/rest.h"
+
 // Releases of a lock, counted by its owners, modulo 65536. Who reaches the word by another way (glibc's functions)
 // counts nothing: then the head takes the word when it sees it free twice.
 typedef uint16_t hf_release_count;
@@ -52,6 +54,12 @@ enum {
     HF_HOT_NS = 160,
     HF_HOT_WINDOW_NS = 2 * HF_HOT_NS, // found out no faster
     HF_COLD_NS = 1000,                // or if there was no release for so long
+};
+
+// How long who polls rests between two looks.
+enum {
+    HF_HOT_RESTS = HF_HOT_NS / HF_REST_NS, // before its first one for a hot lock: time for a release
+    HF_RESTS_MAX = 31,                     // while the lock is hot: one to two microseconds
 };
 
 // A question costs the owner a call of the kernel, a tenth of it.
@@ -107,6 +115,20 @@ static inline void hf_pace_learn(struct hf_pace *pace, bool is_free, hf_release_
     pace->hot = first_release || since * (uint64_t)HF_HOT_NS + HF_HOT_NS / 2 >= age_ns;
     pace->window = releases;
     pace->window_ns = now_ns;
+}
+
+// A pause at least, and so many rests.
+static inline void hf_pause_and_rest(int rests) {
+    hf_pause();
+    while (rests-- > 0)
+        hf_rest();
+}
+
+// After a look, before which there were `rests`.
+static inline int hf_rests_before_next_look(int rests, const struct hf_pace *pace) {
+    if (!pace->hot)
+        return 0;
+    return rests < HF_RESTS_MAX ? 2 * rests + 1 : rests;
 }
 
 // After hf_pace_learn, with the word held: whether to ask its owner for it. True once, for HF_ASK_NS and a release.

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/address_hash.h"
 #include "base/atomic.h"
 #include "lock/flexguard_pace.h"
 
@@ -60,6 +61,16 @@ struct hf_trial {
     hf_release_count seen;        // at the window's begin
     uint8_t way;                  // enum hf_trial_way
 } __attribute__((aligned(64)));
+
+// So many that locks which are hot at a time hardly meet; a page for each 64 of them.
+enum { HF_TRIALS_BITS = 8 };
+
+extern struct hf_trial hf_trials[1 << HF_TRIALS_BITS] __attribute__((visibility("hidden")));
+
+// `lock`, here and below: any address that is the lock's alone.
+static inline struct hf_trial *hf_trial_of(const void *lock) {
+    return &hf_trials[hf_address_hash((uintptr_t)lock, HF_TRIALS_BITS)];
+}
 
 static inline void hf_trial_begin_window(struct hf_trial *trial, hf_release_count releases, enum hf_trial_way way) {
     hf_store_relaxed(&trial->seen, releases);
@@ -110,8 +121,7 @@ static inline enum hf_trial_way hf_trial_next_way(struct hf_trial *trial) {
     return (take > leave) != worse ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE;
 }
 
-// A look that found the word of a hot lock FREE, at the time `now_ns` (CLOCK_MONOTONIC): whether to leave it. `lock` is
-// any address that is the lock's alone.
+// A look that found the word of a hot lock FREE, at the time `now_ns` (CLOCK_MONOTONIC): whether to leave it.
 static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_release_count releases,
                                    uint64_t now_ns) {
     uint64_t since_ns = hf_load_relaxed(&trial->since_ns);
