@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The reader-writer lock: one state word, on which readers and writers sleep.
-// C code: src/lock/read_write_lock.h (the word's states, RW1, RW2, RW3, I4), src/lock/read_write_lock.c.
+// C code: src/lock/read_write_lock.h (the word's states, RW1, RW2, RW3, I4), src/lock/read_write_lock.c. Of
+// src/lock/read_write_batch.c only a reader's way out of being counted and back matters here: its looks are tries.
 //
 //     FREE -- reader: + 1 --> READING           FREE -- writer: sets WRITER --> WRITING
 //     WRITING -- writer: clears WRITER --> FREE, or READING by those that were counted meanwhile
@@ -214,6 +215,12 @@ reading:
 waiting_to_read:
     if
     :: atomic { !(state & HF_RW_WRITER) -> TOUCH; enter_to_read(); goto holding_to_read }
+    // read_in_turn: for some time it is not counted, and may look whether it gets in.
+#ifdef MUTANT_LEAVES_IN_TURN_UNLOOKED
+    :: atomic { TOUCH; state = state - HF_RW_READER; nobody_forgotten() }; goto reading
+#else
+    :: atomic { state & HF_RW_WRITER -> TOUCH; state = state - HF_RW_READER; nobody_forgotten() }; goto reading
+#endif
     :: atomic {
            TOUCH;
 #ifndef MUTANT_READER_SLEEPS_UNANNOUNCED

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // An unmodified pthread program that does nothing but use one kind of object with many threads.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -22,6 +23,7 @@ struct options {
     unsigned readers_percent = 90;
     unsigned inside = 50;   // turns of an empty loop while the object is held
     unsigned outside = 200; // and between two uses
+    bool shares = false;
 };
 
 std::atomic<bool> stopped = false;
@@ -172,7 +174,12 @@ const std::map<std::string, user (*)(const options &)> users{
     {"cond-crowd", crowd_member},
 };
 
-double uses_a_second(const options &wanted) {
+struct result {
+    double uses_a_second;
+    double idlest_of_busiest; // the idlest thread's uses, as a part of the busiest one's
+};
+
+result measure(const options &wanted) {
     user use = users.at(wanted.object)(wanted);
     std::vector<std::uint64_t> uses(wanted.threads);
     std::vector<std::thread> team;
@@ -184,7 +191,9 @@ double uses_a_second(const options &wanted) {
     for (auto &thread : team)
         thread.join();
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    return static_cast<double>(std::accumulate(uses.begin(), uses.end(), std::uint64_t{0})) / took.count();
+    auto [idlest, busiest] = std::minmax_element(uses.begin(), uses.end());
+    return {static_cast<double>(std::accumulate(uses.begin(), uses.end(), std::uint64_t{0})) / took.count(),
+            *busiest == 0 ? 1 : static_cast<double>(*idlest) / static_cast<double>(*busiest)};
 }
 
 } // namespace
@@ -207,6 +216,7 @@ int main(int argc, char **argv) {
         ->capture_default_str();
     app.add_option("--inside", wanted.inside, "Turns of an empty loop while it is held")->capture_default_str();
     app.add_option("--outside", wanted.outside, "And between two uses")->capture_default_str();
+    app.add_flag("--shares", wanted.shares, "Print also how often the idlest thread used it, to the busiest one");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
@@ -215,6 +225,9 @@ int main(int argc, char **argv) {
         fmt::print(stderr, "pthread-objects: {}\n", error.what());
         return 2;
     }
-    fmt::print("{} : {:.0f} uses/s\n", wanted.object, uses_a_second(wanted));
+    result measured = measure(wanted);
+    fmt::print("{} : {:.0f} uses/s\n", wanted.object, measured.uses_a_second);
+    if (wanted.shares)
+        fmt::print("idlest thread : {:.0f} % of the busiest one's uses\n", 100 * measured.idlest_of_busiest);
     return 0;
 }

@@ -124,12 +124,12 @@ static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
 }
 
 // With the word left to an owner that comes back for it: whether the CPU was left to others meanwhile.
-static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct hf_naps *naps,
-                       const struct hf_thread_record *self, enum hf_word_state held, struct hf_wait *wait) {
-    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, self, word);
+static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct hf_naps *naps, struct hf_pace *pace,
+                       enum hf_word_state held, struct hf_wait *wait) {
+    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, wait->self, word);
     if (company == HF_CPU_ALONE || !wake_is_passed_on(word, held))
         return false;
-    hf_leave_cpu_to(company, word, releases, naps, wait);
+    *pace = hf_leave_cpu_to(company, word, releases, naps, wait);
     return true;
 }
 
@@ -150,12 +150,8 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
             return true;
         }
         rests = hf_rests_before_next_look(rests, &pace);
-        if (look == LOOK_LEAVES && leaves_cpu(word, releases, naps, self, held, wait)) {
-            uint64_t now_ns = hf_monotonic_ns();
-            hf_spell_begin(&self->spell, now_ns);
-            pace = hf_pace_begin_after_slice(hf_load_relaxed(releases), now_ns);
+        if (look == LOOK_LEAVES && leaves_cpu(word, releases, naps, &pace, held, wait))
             rests = HF_HOT_RESTS;
-        }
         hf_pause_and_rest(rests);
     }
     return false;

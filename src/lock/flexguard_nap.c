@@ -32,10 +32,13 @@ static void nap_while_it_is_not_our_turn(const struct hf_trial *trial, const hf_
     } while (hf_naps_are_left(naps) && hf_load_relaxed(releases) != before && !hf_trial_turn_is_over(trial, now_ns));
 }
 
-void hf_leave_cpu_to(enum hf_cpu_company company, const void *lock, const hf_release_count *releases,
-                     struct hf_naps *naps, struct hf_wait *wait) {
+struct hf_pace hf_leave_cpu_to(enum hf_cpu_company company, const void *lock, const hf_release_count *releases,
+                               struct hf_naps *naps, struct hf_wait *wait) {
     if (company == HF_CPU_FOREIGN)
         nap_while_it_is_not_our_turn(hf_trial_of(lock), releases, naps, wait);
     else
         hf_nap_in_wait(wait, HF_STEP_ASIDE_NS);
+    uint64_t now_ns = hf_monotonic_ns();
+    hf_spell_begin(&wait->self->spell, now_ns);
+    return hf_pace_begin_after_slice(hf_load_relaxed(releases), now_ns);
 }

@@ -93,9 +93,9 @@ static inline void hf_nap_in_wait(struct hf_wait *wait, uint32_t nap_ns) {
 enum hf_cpu_company hf_company_to_leave_cpu_to(const struct hf_naps *naps, const struct hf_thread_record *self,
                                                const void *lock) __attribute__((visibility("hidden")));
 
-// Naps, until it is time to look at the lock again.
-void hf_leave_cpu_to(enum hf_cpu_company company, const void *lock, const hf_release_count *releases,
-                     struct hf_naps *naps, struct hf_wait *wait) __attribute__((visibility("hidden")));
+// Naps, until it is time to look at the lock again, which is to be done at this pace.
+struct hf_pace hf_leave_cpu_to(enum hf_cpu_company company, const void *lock, const hf_release_count *releases,
+                               struct hf_naps *naps, struct hf_wait *wait) __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }

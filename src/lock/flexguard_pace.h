@@ -58,8 +58,8 @@ enum {
 
 // How long who polls rests between two looks.
 enum {
-    HF_HOT_RESTS = HF_HOT_NS / HF_REST_NS, // before its first one for a hot lock: time for a release
-    HF_RESTS_MAX = 31,                     // while the lock is hot: one to two microseconds
+    HF_HOT_RESTS = (int)HF_HOT_NS / (int)HF_REST_NS, // before its first one for a hot lock: time for a release
+    HF_RESTS_MAX = 31,                               // while the lock is hot: one to two microseconds
 };
 
 // A question costs the owner a call of the kernel, a tenth of it.

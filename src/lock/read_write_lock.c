@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "hint/patience.h"
+#include "lock/read_write_batch.h"
 #include "observe/observation.h"
 
 // Kinds of sleepers on the state word.
@@ -38,12 +39,39 @@ static bool stop_being_counted(struct hf_rw_lock *lock) {
     return false;
 }
 
+static bool takes_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, enum hf_rw_use use,
+                          const struct hf_deadline *deadline, struct hf_wait *wait) {
+    if (!hf_rw_may_be_had_in_turn(lock) || !hf_rw_take_in_turn(lock, self, use, deadline, wait))
+        return false;
+    hf_count(self, spun);
+    return true;
+}
+
+// Of a reader that is counted, as it is again when it has to go on waiting (EBUSY). Returns 0 with the lock held, EBUSY
+// or EAGAIN.
+static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                        struct hf_wait *wait) {
+    if (!hf_rw_may_be_had_in_turn(lock))
+        return EBUSY;
+    if (!stop_being_counted(lock))
+        return 0;
+    hf_critical_leave(self);
+    if (takes_in_turn(lock, self, HF_RW_TO_READ, deadline, wait))
+        return 0;
+    uint32_t was = hf_rw_read_begin(lock, self);
+    if (hf_rw_has_begun(was))
+        return 0;
+    if (!hf_rw_is_full(was))
+        return EBUSY;
+    hf_rw_read_release(lock, self);
+    return EAGAIN;
+}
+
 // A waiter that spins stays critical, as the next one of a queue is: once the writer has gone it is a holder, and the
 // others must not spin for a holder that does not run. One that sleeps is not: it would make everybody sleep.
 static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                         struct hf_wait *wait) {
     struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
-    hf_count(self, contended);
     for (;;) {
         // Acquire, here and below: pairs with the writer's release. Once WRITER is clear it stays so: we are counted.
         do {
@@ -72,7 +100,6 @@ static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record 
                                const struct hf_deadline *deadline, struct hf_wait *wait) {
     struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
     bool slept = false;
-    hf_count(self, contended);
     for (;;) {
         do {
             if (hf_load_relaxed(&lock->state) & (HF_RW_WRITER | HF_RW_WRITERS_FIRST))
@@ -135,7 +162,6 @@ static bool acquire_or_announce(struct hf_rw_lock *lock, struct hf_thread_record
 static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                          uint32_t announced, struct hf_wait *wait) {
     uint32_t written = HF_RW_WRITER, state;
-    hf_count(self, contended);
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
             if (spin_to_write(lock, self, written)) {
@@ -175,29 +201,40 @@ static int wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record 
     return error;
 }
 
+static struct hf_wait begin(struct hf_thread_record *self) {
+    hf_count(self, contended);
+    return hf_wait_begin(self);
+}
+
 static int noted(int error, const struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_wait *wait) {
     hf_note_wait(&lock->state, self, HF_STATISTICS_READ_WRITE_LOCK, wait, !error);
     return error;
 }
 
 int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    struct hf_wait wait = hf_wait_begin(self);
-    return noted(wait_to_read(lock, self, deadline, &wait), lock, self, &wait);
+    struct hf_wait wait = begin(self);
+    int error = read_in_turn(lock, self, deadline, &wait);
+    if (error == EBUSY)
+        error = wait_to_read(lock, self, deadline, &wait);
+    return noted(error, lock, self, &wait);
 }
 
 int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) {
-    struct hf_wait wait = hf_wait_begin(self);
-    return noted(wait_behind_writers(lock, self, deadline, &wait), lock, self, &wait);
+    struct hf_wait wait = begin(self);
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_READ, deadline, &wait);
+    return noted(in_turn ? 0 : wait_behind_writers(lock, self, deadline, &wait), lock, self, &wait);
 }
 
 int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    struct hf_wait wait = hf_wait_begin(self);
-    return noted(wait_to_write(lock, self, deadline, 0, &wait), lock, self, &wait);
+    struct hf_wait wait = begin(self);
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE, deadline, &wait);
+    return noted(in_turn ? 0 : wait_to_write(lock, self, deadline, 0, &wait), lock, self, &wait);
 }
 
 int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) {
-    struct hf_wait wait = hf_wait_begin(self);
-    return noted(wait_to_write_first(lock, self, deadline, &wait), lock, self, &wait);
+    struct hf_wait wait = begin(self);
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE, deadline, &wait);
+    return noted(in_turn ? 0 : wait_to_write_first(lock, self, deadline, &wait), lock, self, &wait);
 }

@@ -16,7 +16,8 @@
 //                   reader: - 1                                writer: clears WRITER
 //
 //     WRITING, a reader adds itself and waits; the writer clears WRITER: READING, and each counted reader is inside.
-//     Where writers are preferred it does not stay counted, but waits for a state without WRITER and WRITERS_FIRST.
+//     Where writers are preferred it does not stay counted, but waits for a state without WRITER and WRITERS_FIRST;
+//     nor while the lock is hot (read_write_batch.h).
 //
 // Invariants:
 // RW1 Exclusion. Who set WRITER is alone; a reader is inside when it is counted and WRITER is clear.
@@ -36,6 +37,7 @@
 #include <errno.h>
 
 #include "base/check.h"
+#include "lock/flexguard_pace.h"
 #include "lock/flexguard_queue.h"
 #include "park/futex.h"
 
@@ -56,17 +58,30 @@ enum hf_rw_state {
 
 // Zeroed memory is a free lock.
 struct hf_rw_lock {
-    uint32_t state;
-    uint32_t waiting_writers; // spinning or asleep, if the lock prefers writers
-    hf_queue_tail writers;    // those that spin
+    union {
+        struct {
+            uint32_t state;
+            hf_release_count releases; // advice: read_write_batch.h
+            uint16_t carry;            // of releases
+        };
+        uint64_t state_and_releases; // one instruction releases and counts
+    };
+    hf_queue_tail writers;       // those that spin
+    uint32_t waiting_writers;    // spinning or asleep, if the lock prefers writers
+    hf_release_count cold_since; // what releases were when somebody found the lock cold
 };
+
+#define HF_RW_ONE_RELEASE (UINT64_C(1) << 32)
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the state is to be the lower half of state_and_releases"
+#endif
 
 static inline bool hf_rw_is_free(uint32_t state) {
     return !(state & HF_RW_WRITER) && state < HF_RW_READER;
 }
 
 // Waits for the end of the writer, after hf_rw_read_begin. Returns 0 with the lock held for reading;
-// or ETIMEDOUT, not counted and not critical any more.
+// or ETIMEDOUT or EAGAIN, not counted and not critical any more.
 int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline)
     __attribute__((cold, visibility("hidden")));
 
@@ -140,7 +155,8 @@ static inline void hf_rw_read_release(struct hf_rw_lock *lock, struct hf_thread_
         hf_cas_release(&lock->state, state, (state - HF_RW_READER) & ~(uint32_t)HF_RW_WRITERS_SLEEP)) {
         wake = true;
     } else {
-        state = hf_fetch_sub_release(&lock->state, HF_RW_READER) - HF_RW_READER;
+        uint64_t was = hf_fetch_add_release(&lock->state_and_releases, HF_RW_ONE_RELEASE - HF_RW_READER);
+        state = (uint32_t)was - HF_RW_READER;
         wake = (state & HF_RW_WRITERS_SLEEP) && hf_rw_is_free(state);
     }
     hf_critical_leave(self);
@@ -149,8 +165,10 @@ static inline void hf_rw_read_release(struct hf_rw_lock *lock, struct hf_thread_
 }
 
 static inline void hf_rw_write_release(struct hf_rw_lock *lock, struct hf_thread_record *self) {
-    uint32_t state = hf_load_relaxed(&lock->state), left;
+    uint64_t was = hf_load_relaxed(&lock->state_and_releases);
+    uint32_t state, left;
     do {
+        state = (uint32_t)was;
         HF_CHECK("RW1", state & HF_RW_WRITER);
         left = state & ~(uint32_t)HF_RW_WRITER;
         // To readers: WRITERS_SLEEP stays for the last of them (RW2). Free: the writer that is woken sets it again.
@@ -159,7 +177,7 @@ static inline void hf_rw_write_release(struct hf_rw_lock *lock, struct hf_thread
         // Readers that are not the next sleep on.
         if (!(left & HF_RW_WRITERS_FIRST))
             left &= ~(uint32_t)HF_RW_READERS_SLEEP;
-    } while (!hf_cas_release_or_load(&lock->state, &state, left));
+    } while (!hf_cas_release_or_load(&lock->state_and_releases, &was, was - state + left + HF_RW_ONE_RELEASE));
     hf_critical_leave(self);
     uint32_t cleared = state & ~left;
     if (HF_UNLIKELY(cleared & HF_RW_READERS_SLEEP))

@@ -2,10 +2,10 @@
 // Where a lock of Holdfast's lives inside glibc's pthread_rwlock_t.
 //
 //      bytes   glibc calls it                  Holdfast keeps there
-//      0..15   __readers ... __writers_futex   the lock
-//     16..23   __pad3, __pad4                  where its RW-SCL lock is, if it is one (sliced_rwlock.h)
+//      0..23   __readers ... __pad4            the lock
 //     24..27   __cur_writer                    the writer's tid, as glibc
 //     28..31   __shared                        as glibc; not 0: the lock is glibc's entirely
+//     32..39   __rwelision, __pad1             where its RW-SCL lock is, if it is one (sliced_rwlock.h)
 //     40..43   __pad2                          which rule it has, where there are rules (rwlock_choice.h)
 //     48..51   __flags                         which of readers and writers it prefers, as glibc: readers, unless the
 //                                              kind is PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
@@ -20,10 +20,9 @@
 
 struct hf_rwlock {
     struct hf_rw_lock lock;
-    struct hf_rwscl_entry *sliced;
     uint32_t writer;
     uint32_t shared;
-    uint64_t unused;
+    struct hf_rwscl_entry *sliced;
     uint32_t rule; // enum hf_rwlock_rule and a number
     uint32_t unused_too;
     uint32_t kind;
@@ -33,7 +32,7 @@ struct hf_rwlock {
     _Static_assert(offsetof(struct hf_rwlock, ours) == offsetof(pthread_rwlock_t, __data.glibcs),                      \
                    "as glibc lays it out")
 HF_SAME_PLACE(lock, __readers);
-HF_SAME_PLACE(sliced, __pad3);
+HF_SAME_PLACE(sliced, __rwelision);
 HF_SAME_PLACE(writer, __cur_writer);
 HF_SAME_PLACE(shared, __shared);
 HF_SAME_PLACE(rule, __pad2);

@@ -2,8 +2,8 @@
 // How long a waiter for a hot lock naps on a CPU that others want (P3).
 //
 // Shown able to fail, each by the test named: naps of one length, and the first one zero (AreTwiceAsLongEachTime); no
-// longest nap (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks (AreNotForAll);
-// counted in 32 bits (AreAsLongAsTheyWere).
+// longest nap (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks (AreNotForAll,
+// AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_nap.h"
@@ -40,6 +40,24 @@ TEST(flexguard_nap, EndInAWait) {
 TEST(flexguard_nap, AreNotForAll) {
     hf_naps naps = hf_naps_begin(false);
     EXPECT_FALSE(hf_naps_are_left(&naps));
+}
+
+TEST(flexguard_nap, AreNotForWhoHoldsAnotherLock) {
+    hf_thread_record *self = hf_self();
+    EXPECT_TRUE(hf_may_nap(self, 0));
+    hf_critical_enter(self);
+    EXPECT_FALSE(hf_may_nap(self, 0));
+    EXPECT_TRUE(hf_may_nap(self, 1)) << "than the one that it is about to give back";
+    hf_critical_leave(self);
+}
+
+TEST(flexguard_nap, AreNotForWhoStandsInAQueue) {
+    hf_thread_record *self = hf_self();
+    hf_queue_tail tail = nullptr;
+    hf_queue_enter(&tail, self);
+    EXPECT_FALSE(hf_may_nap(self, 0));
+    hf_queue_leave(&tail, self);
+    EXPECT_TRUE(hf_may_nap(self, 0));
 }
 
 TEST(flexguard_nap, AreAsLongAsTheyWere) {

@@ -94,7 +94,7 @@ unsigned long rule_of(const pthread_rwlock_t &lock) {
 
 const hf_rwscl_entry *entry_of(const pthread_rwlock_t &lock) {
     const hf_rwscl_entry *entry;
-    std::memcpy(&entry, reinterpret_cast<const char *>(&lock) + offsetof(__pthread_rwlock_arch_t, __pad3),
+    std::memcpy(&entry, reinterpret_cast<const char *>(&lock) + offsetof(__pthread_rwlock_arch_t, __rwelision),
                 sizeof(entry));
     return entry;
 }
