@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "base/cpu_count.h"
 #include "lock/every_lock.hpp"
 #include "lock/flexguard_trial.h"
 #include "lock/mode_changes.hpp"
@@ -87,7 +88,9 @@ protected:
         EXPECT_GT(pair.first, 0u);
         EXPECT_EQ(lock.state & ~(HF_RW_WRITERS_SLEEP | HF_RW_READERS_SLEEP), 0u) << "nobody is inside any more";
         EXPECT_EQ(lock.waiting_writers, 0u);
-        EXPECT_EQ(hf_trial_of(&lock)->lock, &lock) << "nobody left the lock to others";
+        if (hf_cpus_usable() > 1) {
+            EXPECT_EQ(hf_trial_of(&lock)->lock, &lock) << "nobody left the lock to others";
+        }
     }
 };
 
