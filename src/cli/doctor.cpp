@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "cli/capability.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/install.hpp"
+#include "cli/number_range.hpp"
 #include "cli/program_examination.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
@@ -169,7 +171,7 @@ void add_doctor(CLI::App &app, action &chosen) {
     verb->add_flag("--json", options->json, "Print for machines");
     verb->add_option("--pid", options->pid, "Examine this process instead")
         ->type_name("PID")
-        ->check(CLI::PositiveNumber);
+        ->check(from_to(1, std::numeric_limits<pid_t>::max()));
     verb->add_option("program", options->program, "Examine this program instead; it is not run")
         ->type_name("PROG ARG...");
     verb->footer(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/program_words.hpp"
 #include "cli/say.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
@@ -44,10 +46,14 @@ holdfast::cli::ending explain(const CLI::App &app, const CLI::ParseError &error)
         return checked(holdfast::cli::exit_ok);
     }
     std::string verb = app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();
-    // An option of a program's own, most often.
-    bool is_programs = dynamic_cast<const CLI::ExtrasError *>(&error) && !verb.empty();
+    if (verb.empty() && !app.remaining().empty()) {
+        say("holdfast: there is no '{}' to do: see 'holdfast --help'\n", app.remaining().front());
+        return holdfast::cli::exit_usage;
+    }
+    // An option of a workload's own, most often.
+    bool is_workloads = dynamic_cast<const CLI::ExtrasError *>(&error) && verb == " bench";
     say("holdfast: {}: {}see 'holdfast{} --help'\n", error.what(),
-        is_programs ? "put a program's own options behind --, or " : "", verb);
+        is_workloads ? "put a workload's own options behind --, or " : "", verb);
     return holdfast::cli::exit_usage;
 }
 
@@ -74,7 +80,9 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     add_report(app, chosen);
 
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> words = with_program_marked(app, {argv + 1, argv + argc});
+        std::reverse(words.begin(), words.end()); // as CLI11 wants them
+        app.parse(std::move(words));
     } catch (const CLI::ParseError &error) {
         return explain(app, error);
     }

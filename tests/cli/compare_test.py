@@ -214,7 +214,7 @@ def test_background_load_runs_beside_the_program(holdfast):
     (["--json", "/nonexistent/runs.json", "--", "true"], ["/nonexistent/runs.json"]),
     (["--json", "", "--", "true"], ["--json", "empty"]),
     (["--metric", "", "--", "true"], ["--metric", "empty"]),
-    (["true", "-x"], ["-x", "behind --", "'holdfast compare --help'"]),
+    (["-x", "true"], ["-x", "'holdfast compare --help'"]),
     (["--higher-is-better", "--lower-is-better", "--", "true"], ["--higher-is-better", "--lower-is-better"]),
 ])
 def test_mistakes_are_told_before_anything_runs(holdfast, arguments, parts):

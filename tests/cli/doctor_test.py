@@ -148,3 +148,4 @@ def test_of_what_is_not_there_it_says_so(holdfast, tmp_path):
     result = holdfast("doctor", "--pid", 2 ** 22 + 1)
     assert result.returncode == 125 and result.stderr.count("\n") == 1
     assert_usage_error(holdfast("doctor", "--pid", 1, "--", "true"))
+    assert_usage_error(holdfast("doctor", "--pid", -1), "--pid", "'-1' is not a whole number from 1")

@@ -48,6 +48,14 @@ def test_arguments_arrive_as_they_are(holdfast):
     assert holdfast("run", "--", "printf", "%s|", *words).stdout == "".join(word + "|" for word in words)
 
 
+@pytest.mark.parametrize("own", [[], ["--stats"], ["--lock", "blocking"], ["--lock=blocking", "--as-root"]])
+@pytest.mark.parametrize("given", [["-n"], ["--stats", "--lock"], ["--", "--help"], ["-x", "run", "doctor"]])
+def test_what_stands_behind_the_programs_name_is_the_programs(holdfast, own, given):
+    result = holdfast("run", *own, "printf", "%s.", *given)
+    # printf takes a first -- for itself
+    assert result.returncode == 0 and result.stdout == "".join(f"{word}." for word in given)
+
+
 def test_standard_input_is_the_programs():
     result = subprocess.run([COMMAND, "run", "--", "cat"], input="through", capture_output=True, text=True, check=True)
     assert result.stdout == "through"
@@ -374,7 +382,8 @@ def test_interposer_alone_complains_once_of_a_conf_that_makes_no_sense():
 
 def test_unknown_option_and_verb(holdfast):
     assert_usage_error(holdfast("run", "--fast", "--", "true"))
-    assert_usage_error(holdfast("fly"))
+    assert_usage_error(holdfast("run", "--fast", "true"), "--fast")
+    assert_usage_error(holdfast("fly"), "'fly'")
     assert_usage_error(holdfast())
 
 
@@ -382,6 +391,14 @@ def test_program_that_does_not_exist(holdfast):
     result = holdfast("run", "--", "no-such-program")
     assert result.returncode == 127
     assert result.stderr == "holdfast: there is no program 'no-such-program': check its name and PATH\n"
+
+
+def test_script_without_its_interpreter(holdfast, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    result = holdfast("run", "--", script)
+    assert result.returncode == 126 and "interpreter" in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_program_that_cannot_be_executed(holdfast, tmp_path):

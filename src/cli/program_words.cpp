@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/program_words.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace holdfast::cli {
+namespace {
+
+bool is_option(const std::string &word) {
+    return word.size() > 1 && word.front() == '-';
+}
+
+// Has the option its value in the word behind it?
+bool value_follows(const CLI::App &verb, const std::string &word) {
+    const CLI::Option *option = verb.get_option_no_throw(word); // none when it has its value behind a =
+    return option && option->get_items_expected_min() > 0;
+}
+
+} // namespace
+
+std::vector<std::string> with_program_marked(const CLI::App &app, std::vector<std::string> words) {
+    auto named =
+        app.get_subcommands([&](const CLI::App *each) { return !words.empty() && each->get_name() == words.front(); });
+    if (named.empty() || !named.front()->get_option_no_throw("program"))
+        return words;
+    const CLI::App &verb = *named.front();
+    std::size_t word = 1;
+    while (word < words.size() && is_option(words[word]) && words[word] != "--")
+        word += value_follows(verb, words[word]) ? 2 : 1;
+    if (word < words.size() && words[word] != "--")
+        words.insert(words.begin() + static_cast<std::ptrdiff_t>(word), "--");
+    return words;
+}
+
+} // namespace holdfast::cli
