@@ -113,9 +113,10 @@ void add_run(CLI::App &app, action &chosen) {
                    "Under sudo: run the program as root, not as the user who called sudo");
     verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
     verb->footer(
-        "Everything from the program's name on, or after --, is the program and its arguments. It behaves and ends as without holdfast: with\n"
-        "the program's exit status, or by the signal that ended it; 2 for a mistake on the command line; 125 when\n"
-        "holdfast failed; 126 when the program can't be executed; 127 when there is no such program.\n\n"
+        "Everything from the program's name on, or after --, is the program and its arguments. It behaves and ends\n"
+        "as without holdfast: with the program's exit status, or by the signal that ended it; 2 for a mistake on\n"
+        "the command line; 125 when holdfast failed; 126 when the program can't be executed; 127 when there is no\n"
+        "such program.\n\n"
         "Examples:\n"
         "  holdfast run -- ./server --threads 64\n"
         "  holdfast run --stats --lock blocking -- ./server\n"

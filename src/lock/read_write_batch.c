@@ -6,7 +6,10 @@
 #include "lock/flexguard_nap.h"
 #include "lock/flexguard_trial.h"
 
-enum { HF_RW_HOT_POLLS = 1 << 14 }; // about a millisecond
+enum {
+    HF_RW_HOT_POLLS = 1 << 14, // about a millisecond
+    HF_RW_LAST_LOOKS = 16,     // of a writer, when its slice is over: some 20 us
+};
 
 static bool may_enter(uint32_t state, enum hf_rw_use use) {
     return use == HF_RW_TO_READ ? hf_rw_has_begun(state) : hf_rw_is_free(state);
@@ -50,15 +53,18 @@ static bool leaves_cpu(const struct hf_rw_lock *lock, struct hf_naps *naps, stru
     return true;
 }
 
-// A reader need not hope to find it open once its slice is over: counted, it gets in for certain.
-static bool goes_on(const struct hf_pace *pace, enum hf_rw_use use) {
-    return pace->hot && (use == HF_RW_TO_WRITE || !hf_pace_takes(pace, hf_monotonic_ns()));
+// When the slice is over: a reader, once it is counted, gets in for certain, and a writer that is to be first before
+// others.
+static bool goes_on_after_slice(enum hf_rw_use use, int *last_looks) {
+    return use == HF_RW_TO_WRITE && (hf_spinning_pays() || (*last_looks)-- > 0);
 }
 
 static bool poll_while_hot(struct hf_rw_lock *lock, struct hf_pace pace, struct hf_thread_record *self,
                            enum hf_rw_use use, struct hf_naps *naps, struct hf_wait *wait) {
-    int rests = HF_HOT_RESTS;
-    for (int polls = 0; polls < HF_RW_HOT_POLLS && goes_on(&pace, use); polls += 1 + rests) {
+    int rests = HF_HOT_RESTS, last_looks = HF_RW_LAST_LOOKS;
+    for (int polls = 0; pace.hot && polls < HF_RW_HOT_POLLS; polls += 1 + rests) {
+        if (hf_pace_takes(&pace, hf_monotonic_ns()) && !goes_on_after_slice(use, &last_looks))
+            break;
         enum look look = look_at(lock, &pace, self, use);
         if (look == LOOK_ENTERS)
             return true;
@@ -81,9 +87,9 @@ bool hf_rw_take_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
         return false;
     }
     hf_spell_visit(&self->spell, pace.window_ns);
-    struct hf_naps naps = hf_naps_begin(!deadline && hf_may_nap(self, 0));
+    struct hf_naps naps = hf_naps_begin(!deadline && use != HF_RW_TO_WRITE_FIRST && hf_may_nap(self, 0));
     bool entered = poll_while_hot(lock, pace, self, use, &naps, wait);
-    if (naps.last_ns != 0)
+    if (naps.last_ns != 0 && (entered || use == HF_RW_TO_READ))
         hf_trial_begin_turn(hf_trial_of(lock), hf_monotonic_ns());
     return entered;
 }

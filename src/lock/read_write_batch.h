@@ -8,13 +8,17 @@
 // themselves. docs/interposer.md, "Reader-writer locks".
 //
 //     has to wait --> known as cold, and spinning pays? -- no --> polls while it is hot, and leaves it --> takes it
-//                         | yes                                       | cold, or (a reader) the slice is over
+//                         | yes                                       | cold, or the slice is over
 //                         v                                           v
 //                      waits as for any lock (read_write_lock.c) <----+
 //
-// Every release is counted beside the state. A lock that somebody has found cold is taken for cold for the next
-// releases, whatever they are: to look at each wait costs a fifth of what two writers do with sections of a third of a
-// microsecond. Where spinning does not pay the choice is between a look and the kernel.
+// A writer that has not had it in its slice goes on while spinning pays: it polls for it either way. One that is to be
+// first among others does not, nor does it nap: readers must not get in before it any longer than that.
+//
+// Releases are counted beside the state: nearly all, and what looks like one, a reader's that goes away again. A lock
+// that somebody has found cold is taken for cold for the next ones, whatever they are: to look at each wait costs a
+// fifth of what two writers do with sections of a third of a microsecond. Where spinning does not pay the choice is
+// between a look and the kernel.
 //
 // B1  Bounded, as P1 to P4 have it (flexguard_pace.h, flexguard_nap.h). Who polls here is no holder, and neither
 //     counted as a reader nor announced as a sleeper or as a writer that waits: nobody waits for it, and no wake can be
@@ -43,7 +47,7 @@ static inline bool hf_rw_may_be_had_in_turn(const struct hf_rw_lock *lock) {
     return !hf_rw_is_known_as_cold(lock) || !hf_spinning_pays();
 }
 
-enum hf_rw_use { HF_RW_TO_READ, HF_RW_TO_WRITE };
+enum hf_rw_use { HF_RW_TO_READ, HF_RW_TO_WRITE, HF_RW_TO_WRITE_FIRST };
 
 // Polls while the lock is hot; the caller is neither counted nor critical. True with the lock held and the caller
 // critical; false when it has to wait as for any lock. With a deadline it does not nap.

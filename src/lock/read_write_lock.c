@@ -54,7 +54,7 @@ static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
     if (!hf_rw_may_be_had_in_turn(lock))
         return EBUSY;
     if (!stop_being_counted(lock))
-        return 0;
+        return EBUSY; // but only until it looks: the writer was faster
     hf_critical_leave(self);
     if (takes_in_turn(lock, self, HF_RW_TO_READ, deadline, wait))
         return 0;
@@ -202,8 +202,9 @@ static int wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record 
 }
 
 static struct hf_wait begin(struct hf_thread_record *self) {
+    struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
-    return hf_wait_begin(self);
+    return wait;
 }
 
 static int noted(int error, const struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_wait *wait) {
@@ -235,6 +236,6 @@ int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) {
     struct hf_wait wait = begin(self);
-    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE, deadline, &wait);
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE_FIRST, deadline, &wait);
     return noted(in_turn ? 0 : wait_to_write_first(lock, self, deadline, &wait), lock, self, &wait);
 }
