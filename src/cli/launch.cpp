@@ -80,11 +80,8 @@ void become(const launch &what, char *const *arguments, char *const *variables, 
     // It is there, so what is missing is what the kernel would run it with.
     bool is_there = program.find('/') != std::string::npos && access(program.c_str(), F_OK) == 0;
     if (error == ENOENT && is_there)
-        throw failure(
-            fmt::format("'{}' can't be executed: the interpreter is missing that its first line or ELF header "
-                        "names",
-                        program),
-            exit_not_executable);
+        throw failure(fmt::format("'{}' can't be executed: the interpreter that it names is not there", program),
+                      exit_not_executable);
     if (error == ENOENT)
         throw failure(fmt::format("there is no program '{}': check its name and PATH", program), exit_not_found);
     throw failure(fmt::format("'{}' can't be executed: {}", program, std::strerror(error)), exit_not_executable);
