@@ -66,8 +66,10 @@ static bool poll_while_hot(struct hf_rw_lock *lock, struct hf_pace pace, struct 
         if (hf_pace_takes(&pace, hf_monotonic_ns()) && !goes_on_after_slice(use, &last_looks))
             break;
         enum look look = look_at(lock, &pace, self, use);
-        if (look == LOOK_ENTERS)
+        if (look == LOOK_ENTERS) {
+            hf_count(self, spun);
             return true;
+        }
         rests = hf_rests_before_next_look(rests, &pace);
         if (look == LOOK_LEAVES && leaves_cpu(lock, naps, &pace, wait))
             rests = HF_HOT_RESTS;

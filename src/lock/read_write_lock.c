@@ -39,14 +39,6 @@ static bool stop_being_counted(struct hf_rw_lock *lock) {
     return false;
 }
 
-static bool takes_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, enum hf_rw_use use,
-                          const struct hf_deadline *deadline, struct hf_wait *wait) {
-    if (!hf_rw_may_be_had_in_turn(lock) || !hf_rw_take_in_turn(lock, self, use, deadline, wait))
-        return false;
-    hf_count(self, spun);
-    return true;
-}
-
 // Of a reader that is counted, as it is again when it has to go on waiting (EBUSY). Returns 0 with the lock held, EBUSY
 // or EAGAIN.
 static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
@@ -56,7 +48,7 @@ static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
     if (!stop_being_counted(lock))
         return EBUSY; // but only until it looks: the writer was faster
     hf_critical_leave(self);
-    if (takes_in_turn(lock, self, HF_RW_TO_READ, deadline, wait))
+    if (hf_rw_take_in_turn(lock, self, HF_RW_TO_READ, deadline, wait))
         return 0;
     uint32_t was = hf_rw_read_begin(lock, self);
     if (hf_rw_has_begun(was))
@@ -205,6 +197,11 @@ static struct hf_wait begin(struct hf_thread_record *self) {
     struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
     return wait;
+}
+
+static bool takes_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, enum hf_rw_use use,
+                          const struct hf_deadline *deadline, struct hf_wait *wait) {
+    return hf_rw_may_be_had_in_turn(lock) && hf_rw_take_in_turn(lock, self, use, deadline, wait);
 }
 
 static int noted(int error, const struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_wait *wait) {
