@@ -64,7 +64,8 @@ void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choi
 
 void check_locks(std::vector<std::string> &locks, lock_choice choice) {
     std::vector<std::string> known = known_names(choice), chosen;
-    for (const auto &name : locks) {
+    for (const auto &given : locks) {
+        std::string name = spelled_as_known(given, known);
         if (!contains(known, name))
             throw usage_error(fmt::format("there is no {}lock '{}': use one of {}",
                                           choice == lock_choice::coroutines ? "coroutine " : "", name,

@@ -72,10 +72,10 @@ void print_stats(const session &session, const std::string &lock, const std::vec
     print_rules(session, rules);
 }
 
-ending run(const run_options &options) {
+ending run(run_options &options) {
     if (options.program.empty())
         throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
-    check_lock_name(options.wanted.lock);
+    options.wanted.lock = lock_meant(options.wanted.lock);
     std::vector<lock_rule> rules = rules_in(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
     session session;

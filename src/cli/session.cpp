@@ -127,12 +127,17 @@ std::vector<std::string> lock_names() {
     return names;
 }
 
-void check_lock_name(const std::string &name) {
-    for (const auto &known : lock_names()) {
-        if (name == known)
-            return;
-    }
-    throw usage_error(fmt::format("there is no lock '{}': use one of {}", name, fmt::join(lock_names(), ", ")));
+std::string spelled_as_known(const std::string &name, const std::vector<std::string> &known) {
+    bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+    return is_known ? name : hf_lock_name_meant(name.c_str());
+}
+
+std::string lock_meant(const std::string &name) {
+    std::vector<std::string> known = lock_names();
+    std::string meant = spelled_as_known(name, known);
+    if (std::find(known.begin(), known.end(), meant) == known.end())
+        throw usage_error(fmt::format("there is no lock '{}': use one of {}", name, fmt::join(known, ", ")));
+    return meant;
 }
 
 std::vector<lock_rule> rules_in(const std::string &conf) {

@@ -17,6 +17,24 @@ static const struct {
     const char *name;
 } aliases[] = {{"default", HF_DEFAULT_LOCK}, {"u-scl", "uscl"}, {"rw-scl", HF_RWSCL_NAME}};
 
+static struct hf_text_part part_of(const char *text) {
+    return (struct hf_text_part){text, strlen(text)};
+}
+
+// NULL: it is no alias.
+static const char *name_behind(struct hf_text_part word) {
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+        if (hf_text_part_is(word, aliases[i].alias))
+            return aliases[i].name;
+    }
+    return NULL;
+}
+
+const char *hf_lock_name_meant(const char *name) {
+    const char *meant = name_behind(part_of(name));
+    return meant ? meant : name;
+}
+
 static bool may_be(enum hf_object object, const char *lock) {
     return object == HF_OBJECT_MUTEX || strcmp(lock, HF_DEFAULT_LOCK) == 0;
 }
@@ -25,10 +43,9 @@ static bool may_be(enum hf_object object, const char *lock) {
 static const char *lock_for(enum hf_object object, struct hf_text_part word) {
     if (hf_text_part_is(word, HF_PASSED_TO_GLIBC))
         return HF_PASSED_TO_GLIBC;
-    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-        if (hf_text_part_is(word, aliases[i].alias))
-            word = (struct hf_text_part){aliases[i].name, strlen(aliases[i].name)};
-    }
+    const char *meant = name_behind(word);
+    if (meant)
+        word = part_of(meant);
     if (object == HF_OBJECT_RWLOCK && hf_text_part_is(word, HF_RWSCL_NAME))
         return HF_RWSCL_NAME;
     for (size_t i = 0; i < hf_lock_kind_count; i++) {

@@ -29,6 +29,9 @@ enum hf_object {
 #define HF_CONF_VARIABLE "HOLDFAST_CONF"
 #define HF_LOCK_VARIABLE "HOLDFAST_LOCK"
 
+// The lock that a user means by that name: "uscl" for "u-scl", or `name` itself.
+const char *hf_lock_name_meant(const char *name);
+
 // What is said of a kind of object, or of some of the kind.
 struct hf_policy_value {
     const char *lock; // a lock's name or "glibc", which live for ever; NULL: nothing was said

@@ -69,12 +69,22 @@ def test_every_lock_gets_a_record(holdfast, tmp_path, workload):
             assert 0.5 <= one["jain_ops"] <= 1.000001
 
 
+def names_in_first_table(text):
+    lines = text.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("threads"))
+    return [line.split()[0] for line in lines[at + 1:lines.index("", at)]]
+
+
+def test_locks_have_the_names_of_the_literature_too(holdfast):
+    result = holdfast("bench", "shared-memory", *QUICK, "--locks", "u-scl,rw-scl,uscl", "--threads", "1")
+    assert result.returncode == 0, result.stderr
+    assert names_in_first_table(result.stdout) == ["uscl", "rwscl"]
+
+
 def test_peers_stands_for_locks_of_others(holdfast):
     result = holdfast("bench", "shared-memory", *QUICK, "--locks", "mcs,peers,clh", "--threads", "1")
     assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("threads"))
-    measured = [line.split()[0] for line in lines[at + 1:lines.index("", at)]]
+    measured = names_in_first_table(result.stdout)
     assert measured[:2] == ["mcs", "clh"] and {"malthusian", "absl", "std_mutex"} < set(measured)
     assert len(measured) == len(set(measured)) >= 18
 

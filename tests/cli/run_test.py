@@ -347,6 +347,11 @@ def test_no_program(holdfast):
     assert_usage_error(holdfast("run", "--"), "no program")
 
 
+def test_a_lock_has_the_name_of_the_literature_too(holdfast):
+    result = holdfast("run", "--stats", "--lock", "u-scl", "--", "true")
+    assert result.returncode == 0 and "holdfast: lock uscl;" in result.stderr
+
+
 def test_unknown_lock(holdfast):
     assert_usage_error(holdfast("run", "--lock", "magic", "--", "true"), "magic", "glibc", "flexguard")
 
