@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Takes and gives back an object that nobody else wants, COUNT times: ./run counts the instructions of it.
+// Takes and gives back an object that nobody else wants, COUNT times: ./count counts the instructions of it.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t typed; // made with its type, as by many a program's own wrapper
+static mtx_t c11;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -18,6 +22,22 @@ static void use_mutex(void) {
 static void use_recursive_mutex(void) {
     pthread_mutex_lock(&recursive);
     pthread_mutex_unlock(&recursive);
+}
+static void try_mutex(void) {
+    if (pthread_mutex_trylock(&mutex) == 0)
+        pthread_mutex_unlock(&mutex);
+}
+static void use_adaptive_mutex(void) {
+    pthread_mutex_lock(&adaptive);
+    pthread_mutex_unlock(&adaptive);
+}
+static void use_typed_mutex(void) {
+    pthread_mutex_lock(&typed);
+    pthread_mutex_unlock(&typed);
+}
+static void use_c11_mutex(void) {
+    mtx_lock(&c11);
+    mtx_unlock(&c11);
 }
 static void read_rwlock(void) {
     pthread_rwlock_rdlock(&rwlock);
@@ -39,13 +59,29 @@ static const struct {
     const char *name;
     void (*use)(void);
 } uses[] = {
-    {"mutex", use_mutex},         {"recursive-mutex", use_recursive_mutex},
-    {"rwlock-read", read_rwlock}, {"rwlock-write", write_rwlock},
-    {"spin", use_spin},           {"cond-signal", signal_nobody},
+    {"mutex", use_mutex},
+    {"recursive-mutex", use_recursive_mutex},
+    {"adaptive-mutex", use_adaptive_mutex},
+    {"typed-mutex", use_typed_mutex},
+    {"c11-mutex", use_c11_mutex},
+    {"mutex-trylock", try_mutex},
+    {"rwlock-read", read_rwlock},
+    {"rwlock-write", write_rwlock},
+    {"spin", use_spin},
+    {"cond-signal", signal_nobody},
 };
 
-int main(int argc, char **argv) {
+static void make_all(void) {
+    pthread_mutexattr_t normal;
+    pthread_mutexattr_init(&normal);
+    pthread_mutexattr_settype(&normal, PTHREAD_MUTEX_NORMAL);
+    pthread_mutex_init(&typed, &normal);
+    mtx_init(&c11, mtx_plain);
     pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+}
+
+int main(int argc, char **argv) {
+    make_all();
     for (size_t i = 0; argc == 3 && i < sizeof(uses) / sizeof(uses[0]); i++) {
         if (strcmp(argv[1], uses[i].name) != 0)
             continue;

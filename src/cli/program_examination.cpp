@@ -98,8 +98,12 @@ std::set<path> files_mapped_by(pid_t pid) {
     return found;
 }
 
-// "mutex" of pthread_mutex_lock; empty for a name that is none of those.
+// "mutex" of pthread_mutex_lock and of mtx_lock; empty for a name that is none of those.
 std::string kind_of_object(const std::string &function) {
+    if (function.starts_with("mtx_"))
+        return "mutex";
+    if (function.starts_with("cnd_"))
+        return "cond";
     constexpr std::string_view prefix = "pthread_";
     std::size_t end = function.find('_', prefix.size());
     return function.starts_with(prefix) && end != std::string::npos
@@ -120,8 +124,6 @@ constexpr reservation reservations[] = {
     {"pthread_rwlockattr_setpshared", "process-shared reader-writer locks, if any, stay glibc's"},
     {"pthread_barrierattr_setpshared", "process-shared barriers, if any, stay glibc's"},
     {"sem_wait", "semaphores stay glibc's"},
-    {"mtx_lock", "C11 mutexes stay glibc's, which calls its own functions directly"},
-    {"cnd_wait", "C11 condition variables stay glibc's, which calls its own functions directly"},
     {"dlopen", "it may load more libraries while it runs, which are not looked at here"},
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "park/deadline.h"
+#include "preload/cond.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
@@ -106,11 +107,11 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
     return error ? error : result;
 }
 
-static int interposed_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+int hf_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
     return is_ours(cond) ? wait_until(cond, mutex, NULL) : hf_shared_cond_wait(cond, mutex);
 }
 
-static int interposed_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
+int hf_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
     if (!is_ours(cond))
         return hf_shared_cond_timedwait(cond, mutex, at);
     clockid_t clock = hf_cond_attributes(cond) & HF_COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
@@ -126,7 +127,7 @@ static int interposed_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     return wait_until(cond, mutex, &deadline);
 }
 
-static int interposed_signal(pthread_cond_t *cond) {
+int hf_cond_signal(pthread_cond_t *cond) {
     if (!is_ours(cond))
         return hf_glibc()->cond_signal(cond);
     if (!hf_condition_may_have_waiters(hf_condition_in(cond)))
@@ -137,7 +138,7 @@ static int interposed_signal(pthread_cond_t *cond) {
     return 0;
 }
 
-static int interposed_broadcast(pthread_cond_t *cond) {
+int hf_cond_broadcast(pthread_cond_t *cond) {
     if (!is_ours(cond))
         return hf_glibc()->cond_broadcast(cond);
     if (!hf_condition_may_have_waiters(hf_condition_in(cond)))
@@ -154,8 +155,8 @@ static int interposed_broadcast(pthread_cond_t *cond) {
     return 0;
 }
 
-HF_EXPORT(interposed_wait, pthread_cond_wait, "GLIBC_2.3.2");
-HF_EXPORT(interposed_timedwait, pthread_cond_timedwait, "GLIBC_2.3.2");
+HF_EXPORT(hf_cond_wait, pthread_cond_wait, "GLIBC_2.3.2");
+HF_EXPORT(hf_cond_timedwait, pthread_cond_timedwait, "GLIBC_2.3.2");
 HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, "GLIBC_2.30", "GLIBC_2.34");
-HF_EXPORT(interposed_signal, pthread_cond_signal, "GLIBC_2.3.2");
-HF_EXPORT(interposed_broadcast, pthread_cond_broadcast, "GLIBC_2.3.2");
+HF_EXPORT(hf_cond_signal, pthread_cond_signal, "GLIBC_2.3.2");
+HF_EXPORT(hf_cond_broadcast, pthread_cond_broadcast, "GLIBC_2.3.2");

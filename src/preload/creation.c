@@ -7,16 +7,20 @@
 #include "observe/observation.h"
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
-#include "preload/mutex_layout.h"
+#include "preload/mutex.h"
 #include "preload/rwlock_choice.h"
 #include "preload/symbol_version.h"
 
-static int interposed_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+int hf_mutex_init_for(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes, const void *caller) {
     int error = hf_glibc()->mutex_init(mutex, attributes);
     if (!error)
-        hf_lock_rules_mark(hf_mutex_in(mutex), __builtin_return_address(0));
-    hf_note_creation(mutex, __builtin_return_address(0));
+        hf_lock_rules_mark(hf_mutex_in(mutex), caller);
+    hf_note_creation(mutex, caller);
     return error;
+}
+
+static int interposed_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+    return hf_mutex_init_for(mutex, attributes, __builtin_return_address(0));
 }
 
 static int interposed_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attributes) {

@@ -87,10 +87,14 @@ static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self
         hf_turns_give_all(turns);
 }
 
-// Kind, rule and discipline: 0 is a normal mutex under FlexGuard. That one and the recursive one have paths of their
-// own, as long as nobody waits. They call nothing but as their last act, hence need no frame.
+// Type, attributes, rule and discipline: 0 is a normal mutex under FlexGuard. That one, the adaptive and the recursive
+// one have paths of their own, as long as nobody waits. They call nothing but as their last act, hence need no frame.
 static inline uint32_t look(const struct hf_mutex *mutex) {
-    return (uint32_t)mutex->kind | (uint32_t)hf_lock_choices[0].discipline;
+    return ((uint32_t)mutex->kind & ~(uint32_t)HF_KIND_ELISION_BITS) | (uint32_t)hf_lock_choices[0].discipline;
+}
+
+static inline bool has_no_owner_to_ask(uint32_t seen) {
+    return seen == HF_MUTEX_NORMAL || seen == HF_MUTEX_ADAPTIVE;
 }
 
 // Any type and discipline, with or without a deadline.
@@ -134,7 +138,7 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
     uint32_t seen = look(mutex), tid;
     if (HF_UNLIKELY(!self || !(tid = self->tid)))
         return lock_any(posix);
-    if (HF_UNLIKELY(seen != 0)) {
+    if (HF_UNLIKELY(!has_no_owner_to_ask(seen))) {
         if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) == tid ||
             !hf_flexguard_try_own_word(&mutex->word, self))
             return lock_any(posix);
@@ -152,7 +156,7 @@ void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex) {
     become_first_owner_of_typed(mutex, self);
 }
 
-static int interposed_trylock(pthread_mutex_t *posix) {
+static __attribute__((noinline)) int trylock_any(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     if (!hf_mutex_is_chosen(mutex))
         return hf_glibc()->mutex_trylock(posix);
@@ -166,7 +170,19 @@ static int interposed_trylock(pthread_mutex_t *posix) {
     return try_acquire(mutex, self) ? become_first_owner_of_typed(mutex, self) : EBUSY;
 }
 
-static int interposed_timedlock(pthread_mutex_t *posix, const struct timespec *at) {
+// Allocators that count how often they have to wait call it before each lock.
+int hf_mutex_trylock(pthread_mutex_t *posix) {
+    struct hf_mutex *mutex = hf_mutex_in(posix);
+    struct hf_thread_record *self = hf_self_record;
+    uint32_t seen = look(mutex), tid;
+    if (HF_UNLIKELY(!self || !(tid = self->tid) || !has_no_owner_to_ask(seen)))
+        return trylock_any(posix);
+    if (!hf_flexguard_try_word(&mutex->word, self, HF_WORD_HELD))
+        return EBUSY;
+    return count_as_owner(mutex, self, tid);
+}
+
+int hf_mutex_timedlock(pthread_mutex_t *posix, const struct timespec *at) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     if (!hf_mutex_is_chosen(mutex))
         return hf_glibc()->mutex_timedlock(posix, at);
@@ -204,7 +220,7 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
     uint32_t seen = look(mutex);
     if (HF_UNLIKELY(!self || mutex->turns_owed))
         return unlock_any(posix);
-    if (HF_UNLIKELY(seen != 0)) {
+    if (HF_UNLIKELY(!has_no_owner_to_ask(seen))) {
         uint32_t tid = self->tid;
         if (seen != HF_MUTEX_RECURSIVE || !tid || hf_load_relaxed(&mutex->owner) != tid || mutex->count != 1)
             return unlock_any(posix);
@@ -227,7 +243,7 @@ int hf_mutex_unlock_to_wait(pthread_mutex_t *posix) {
     return hf_mutex_unlock(posix);
 }
 
-static int interposed_destroy(pthread_mutex_t *posix) {
+int hf_mutex_destroy(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     bool was_ours = hf_mutex_is_chosen(mutex); // glibc destroys the kind
     int error = hf_glibc()->mutex_destroy(posix);
@@ -236,9 +252,9 @@ static int interposed_destroy(pthread_mutex_t *posix) {
     return error;
 }
 
-HF_EXPORT(interposed_destroy, pthread_mutex_destroy, "GLIBC_2.2.5");
+HF_EXPORT(hf_mutex_destroy, pthread_mutex_destroy, "GLIBC_2.2.5");
 HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, "GLIBC_2.2.5");
 HF_EXPORT(hf_mutex_unlock, pthread_mutex_unlock, "GLIBC_2.2.5");
-HF_EXPORT_TWICE(interposed_trylock, pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_timedlock, pthread_mutex_timedlock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(hf_mutex_trylock, pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(hf_mutex_timedlock, pthread_mutex_timedlock, "GLIBC_2.2.5", "GLIBC_2.34");
 HF_EXPORT_TWICE(interposed_clocklock, pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34");

@@ -30,4 +30,4 @@ def test_glibc_has_every_symbol_that_leaves_the_library():
 
 def test_the_documented_table_is_complete():
     listed = subprocess.run([LIST_EXPORTS], capture_output=True, text=True, check=True).stdout
-    assert {name for name, _ in dynamic_symbols(INTERPOSER)} == set(re.findall(r"`(pthread_\w+)`", listed))
+    assert {name for name, _ in dynamic_symbols(INTERPOSER)} == set(re.findall(r"`(\w+)`", listed))

@@ -536,17 +536,21 @@ std::string library_of(void *address) {
 TEST(symbol_version, OldAndNewOnesLeadToTheSameLibrary) {
     const char *preload = std::getenv("LD_PRELOAD");
     const char *expected = preload && std::strstr(preload, "holdfast") ? "libholdfast-preload.so" : "libc.so.6";
-    const char *interposed[] = {"mutex_lock",         "mutex_trylock",      "mutex_timedlock",    "mutex_clocklock",
-                                "mutex_unlock",       "cond_wait",          "cond_timedwait",     "cond_clockwait",
-                                "cond_signal",        "cond_broadcast",     "rwlock_rdlock",      "rwlock_wrlock",
-                                "rwlock_tryrdlock",   "rwlock_trywrlock",   "rwlock_timedrdlock", "rwlock_timedwrlock",
-                                "rwlock_clockrdlock", "rwlock_clockwrlock", "rwlock_unlock",      "rwlock_destroy",
-                                "spin_lock",          "spin_trylock",       "spin_unlock",        "barrier_init",
-                                "barrier_wait",       "barrier_destroy"};
-    for (const std::string function : interposed) {
-        const std::string name = "pthread_" + function;
-        bool had_another_layout = function.rfind("cond_", 0) == 0;
-        for (const char *version : {"GLIBC_2.2.5", "GLIBC_2.3.2", "GLIBC_2.30", "GLIBC_2.34"}) {
+    std::vector<std::string> interposed;
+    for (const char *name : {"mutex_lock",         "mutex_trylock",      "mutex_timedlock",    "mutex_clocklock",
+                             "mutex_unlock",       "cond_wait",          "cond_timedwait",     "cond_clockwait",
+                             "cond_signal",        "cond_broadcast",     "rwlock_rdlock",      "rwlock_wrlock",
+                             "rwlock_tryrdlock",   "rwlock_trywrlock",   "rwlock_timedrdlock", "rwlock_timedwrlock",
+                             "rwlock_clockrdlock", "rwlock_clockwrlock", "rwlock_unlock",      "rwlock_destroy",
+                             "spin_lock",          "spin_trylock",       "spin_unlock",        "barrier_init",
+                             "barrier_wait",       "barrier_destroy"})
+        interposed.push_back(std::string("pthread_") + name);
+    for (const char *name : {"mtx_init", "mtx_lock", "mtx_trylock", "mtx_timedlock", "mtx_unlock", "mtx_destroy",
+                             "cnd_wait", "cnd_timedwait", "cnd_signal", "cnd_broadcast"})
+        interposed.emplace_back(name);
+    for (const std::string &name : interposed) {
+        bool had_another_layout = name.starts_with("pthread_cond_");
+        for (const char *version : {"GLIBC_2.2.5", "GLIBC_2.3.2", "GLIBC_2.28", "GLIBC_2.30", "GLIBC_2.34"}) {
             void *address = dlvsym(RTLD_DEFAULT, name.c_str(), version);
             bool is_old_cond = had_another_layout && std::strcmp(version, "GLIBC_2.2.5") == 0;
             if (address && !is_old_cond) // not every glibc has every version
