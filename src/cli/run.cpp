@@ -72,18 +72,25 @@ void print_stats(const session &session, const std::string &lock, const std::vec
     print_rules(session, rules);
 }
 
+ending run_as_it_is(const run_options &options, const std::optional<invoker> &user) {
+    ending end = run_child(options.program, environment_without_holdfast(), user);
+    if (options.wanted.stats)
+        say("holdfast: lock glibc: the program ran as it is, nothing was counted\n");
+    return end;
+}
+
 ending run(run_options &options) {
     if (options.program.empty())
         throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
     options.wanted.lock = lock_meant(options.wanted.lock);
     std::vector<lock_rule> rules = rules_in(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
+    if (options.wanted.leaves_program_as_it_is())
+        return run_as_it_is(options, user);
     session session;
     session.watch_rules(rules);
     ending end = run_child(options.program, session.preload_environment(options.wanted), user);
-    if (options.wanted.stats && options.wanted.leaves_program_as_it_is())
-        say("holdfast: lock glibc: the program ran as it is, nothing was counted\n");
-    else if (options.wanted.stats)
+    if (options.wanted.stats)
         print_stats(session, options.wanted.lock, rules);
     return end;
 }

@@ -100,13 +100,16 @@ environment session::native_environment() const {
     return {{HF_SOCKET_VARIABLE, uses_service() ? service_socket() : server_->socket_name()}};
 }
 
+environment environment_without_holdfast() {
+    std::string library = preload_library().string();
+    const char *preloaded = std::getenv("LD_PRELOAD");
+    bool inside_another = preloaded && std::strstr(preloaded, library.c_str());
+    return inside_another ? environment{{"LD_PRELOAD", preloaded_by_others(library)}} : environment{};
+}
+
 environment session::preload_environment(const interposition &wanted) const {
-    if (wanted.leaves_program_as_it_is()) {
-        std::string library = preload_library().string();
-        const char *preloaded = std::getenv("LD_PRELOAD");
-        bool inside_another = preloaded && std::strstr(preloaded, library.c_str());
-        return inside_another ? environment{{"LD_PRELOAD", preloaded_by_others(library)}} : environment{};
-    }
+    if (wanted.leaves_program_as_it_is())
+        return environment_without_holdfast();
     environment variables = native_environment();
     variables.emplace_back("LD_PRELOAD", preload_with(preloadable_library().string()));
     variables.emplace_back("ASAN_OPTIONS", asan_options());

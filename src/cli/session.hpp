@@ -35,6 +35,9 @@ struct lock_rule {
     std::string lock;
 };
 
+// Variables for a program that runs as it is; none, unless this holdfast was started by another one.
+environment environment_without_holdfast();
+
 class session {
 public:
     // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
@@ -55,7 +58,7 @@ public:
 
     // Variables that let a program that is linked with Holdfast find the monitor.
     environment native_environment() const;
-    // Variables that do so, LD_PRELOAD included. For the lock "glibc" and no conf there are none: the program runs as
+    // Variables that do so, LD_PRELOAD included; those of environment_without_holdfast() where the program is to run as
     // it is. Throws failure when the interposer lies where ld.so can't be told of it.
     environment preload_environment(const interposition &wanted) const;
 
