@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/exit_status.hpp"
+#include "cli/program_search.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -77,9 +78,8 @@ void become(const launch &what, char *const *arguments, char *const *variables, 
 }
 
 [[noreturn]] void cannot_execute(const std::string &program, int error) {
-    // It is there, so what is missing is what the kernel would run it with.
-    bool is_there = program.find('/') != std::string::npos && access(program.c_str(), F_OK) == 0;
-    if (error == ENOENT && is_there)
+    // If it is there, what is missing is what the kernel would run it with.
+    if (error == ENOENT && has_program(program))
         throw failure(fmt::format("'{}' can't be executed: the interpreter that it names is not there", program),
                       exit_not_executable);
     if (error == ENOENT)

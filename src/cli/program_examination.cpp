@@ -19,35 +19,13 @@
 #include "cli/install.hpp"
 #include "cli/invoker.hpp"
 #include "cli/process.hpp"
+#include "cli/program_search.hpp"
 
 namespace holdfast::cli {
 namespace {
 
 using path = std::filesystem::path;
 using verdict = program_examination::verdict;
-
-path find_program(const std::string &name) {
-    std::vector<path> candidates;
-    if (name.find('/') != std::string::npos) {
-        candidates.emplace_back(name);
-    } else {
-        const char *search = std::getenv("PATH");
-        std::istringstream directories(search ? search : "/usr/bin:/bin");
-        for (std::string directory; std::getline(directories, directory, ':');)
-            candidates.push_back(path(directory.empty() ? "." : directory) / name);
-    }
-    for (const path &candidate : candidates) {
-        if (access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate))
-            return std::filesystem::canonical(candidate);
-    }
-    for (const path &candidate : candidates) {
-        std::error_code ignored;
-        if (std::filesystem::exists(candidate, ignored))
-            throw failure(fmt::format("'{}' can't be executed: check what it is and who may", name),
-                          exit_not_executable);
-    }
-    throw failure(fmt::format("there is no program '{}': check its name and PATH", name), exit_not_found);
-}
 
 // The interpreter that a script's first line names; empty for anything else.
 std::string interpreter_of_script(const path &program) {

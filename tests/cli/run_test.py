@@ -399,11 +399,12 @@ def test_program_that_does_not_exist(holdfast):
 
 
 def test_script_without_its_interpreter(holdfast, tmp_path):
-    script = tmp_path / "script"
+    script = tmp_path / "no-interpreter"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    result = holdfast("run", "--", script)
-    assert result.returncode == 126 and "interpreter" in result.stderr and result.stderr.count("\n") == 1
+    in_path = {**os.environ, "PATH": f"{os.environ['PATH']}:{tmp_path}"}
+    for result in [holdfast("run", "--", script), holdfast("run", "--", script.name, env=in_path)]:
+        assert result.returncode == 126 and "interpreter" in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_program_that_cannot_be_executed(holdfast, tmp_path):
