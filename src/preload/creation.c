@@ -11,11 +11,11 @@
 #include "preload/rwlock_choice.h"
 #include "preload/symbol_version.h"
 
-int hf_mutex_init_for(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes, const void *caller) {
-    int error = hf_glibc()->mutex_init(mutex, attributes);
+int hf_mutex_init_for(pthread_mutex_t *posix, const pthread_mutexattr_t *attributes, const void *caller) {
+    int error = hf_glibc()->mutex_init(posix, attributes);
     if (!error)
-        hf_lock_rules_mark(hf_mutex_in(mutex), caller);
-    hf_note_creation(mutex, caller);
+        hf_lock_rules_mark(hf_mutex_in(posix), caller);
+    hf_note_creation(posix, caller);
     return error;
 }
 

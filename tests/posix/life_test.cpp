@@ -537,13 +537,13 @@ TEST(symbol_version, OldAndNewOnesLeadToTheSameLibrary) {
     const char *preload = std::getenv("LD_PRELOAD");
     const char *expected = preload && std::strstr(preload, "holdfast") ? "libholdfast-preload.so" : "libc.so.6";
     std::vector<std::string> interposed;
-    for (const char *name : {"mutex_lock",         "mutex_trylock",      "mutex_timedlock",    "mutex_clocklock",
-                             "mutex_unlock",       "cond_wait",          "cond_timedwait",     "cond_clockwait",
-                             "cond_signal",        "cond_broadcast",     "rwlock_rdlock",      "rwlock_wrlock",
-                             "rwlock_tryrdlock",   "rwlock_trywrlock",   "rwlock_timedrdlock", "rwlock_timedwrlock",
-                             "rwlock_clockrdlock", "rwlock_clockwrlock", "rwlock_unlock",      "rwlock_destroy",
-                             "spin_lock",          "spin_trylock",       "spin_unlock",        "barrier_init",
-                             "barrier_wait",       "barrier_destroy"})
+    for (const char *name :
+         {"mutex_lock",         "mutex_trylock",      "mutex_timedlock",    "mutex_clocklock",  "mutex_unlock",
+          "cond_wait",          "cond_timedwait",     "cond_clockwait",     "cond_signal",      "cond_broadcast",
+          "rwlock_rdlock",      "rwlock_wrlock",      "rwlock_tryrdlock",   "rwlock_trywrlock", "rwlock_timedrdlock",
+          "rwlock_timedwrlock", "rwlock_clockrdlock", "rwlock_clockwrlock", "rwlock_unlock",    "rwlock_destroy",
+          "spin_lock",          "spin_trylock",       "spin_unlock",        "barrier_init",     "barrier_wait",
+          "barrier_destroy"})
         interposed.push_back(std::string("pthread_") + name);
     for (const char *name : {"mtx_init", "mtx_lock", "mtx_trylock", "mtx_timedlock", "mtx_unlock", "mtx_destroy",
                              "cnd_wait", "cnd_timedwait", "cnd_signal", "cnd_broadcast"})
