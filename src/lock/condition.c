@@ -6,6 +6,9 @@
 
 #include "base/address_hash.h"
 #include "base/check.h"
+#include "base/cpu_count.h"
+#include "hint/patience.h"
+#include "lock/spin_rounds.h"
 #include "park/fork_mark.h"
 #include "park/word_lock.h"
 #include "thread/thread_record.h"
@@ -16,7 +19,10 @@
 enum { HF_LIST_LOCK_BITS = 12 };
 struct list_lock {
     uint32_t word;
+    uint32_t waits;   // that have begun under it
+    uint32_t waiting; // its waiters
     struct hf_waiter_list waiters;
+    struct hf_spin_rounds spin_rounds; // here, not in the condition variable, which a chosen waiter may not touch (C4)
 } HF_CACHE_ALIGNED;
 
 // In pages of its own that the kernel zeroes in a forked child, if it can: then no lock is held there from the first
@@ -95,6 +101,7 @@ static void stop_waiting(struct list_lock *lock, struct hf_waiter *waiter, enum 
     HF_CHECK("C1", waiter->state == HF_WAITER_WAITING);
     take_out(&waiter->condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
     take_out(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+    lock->waiting--;
     waiter->state = then;
 }
 
@@ -131,7 +138,31 @@ void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
     note_use_of_last_wake(condition);
     append(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
     append(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+    waiter->wait_number = lock->waits++;
+    waiter->may_poll = ++lock->waiting <= hf_cpus_usable();
     release_list(lock);
+}
+
+// Some 20 us: as long as a CPU takes to wake up that has nothing to do.
+enum { HF_CONDITION_PATIENCE_POLLS = 1 << 9 };
+
+// Whether the turn has come. Leaves errno as it was.
+static bool poll_for_turn(struct hf_waiter *self) {
+    struct hf_spin_rounds *rounds = &list_lock_of(self->condition)->spin_rounds;
+    if (!self->may_poll || !hf_spin_rounds_may_spin(rounds, self->wait_number))
+        return false;
+    struct hf_patience patience = {.polls_left = HF_CONDITION_PATIENCE_POLLS};
+    int saved_errno = errno;
+    bool has_turn;
+    do
+        has_turn = sem_trywait(&self->turn) == 0;
+    while (!has_turn && hf_patience_left(&patience));
+    errno = saved_errno;
+    if (has_turn)
+        hf_spin_rounds_was_good(rounds, self->wait_number);
+    else if (patience.polls_left < HF_CONDITION_PATIENCE_POLLS - 1) // not if the hint did not let it
+        hf_spin_rounds_was_vain(rounds, self->wait_number);
+    return has_turn;
 }
 
 static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *deadline) {
@@ -143,9 +174,13 @@ static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *de
 }
 
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
-    hf_thread_falls_asleep(hf_self());
-    int error = sleep_until_turn(self, deadline);
-    hf_thread_awakes(hf_self());
+    int error = 0;
+    pthread_testcancel();
+    if (!poll_for_turn(self)) {
+        hf_thread_falls_asleep(hf_self());
+        error = sleep_until_turn(self, deadline);
+        hf_thread_awakes(hf_self());
+    }
     if (!error)
         note_wake(self);
     return error;

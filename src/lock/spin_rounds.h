@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// In which of a barrier's rounds its waiters spin. The hint tells of preempted lock holders; who has not come to a
-// barrier holds no lock, and may wait for a CPU that another process has. So whether to spin is tried.
+// In which of a barrier's rounds its waiters spin; and at which of the waits for a condition variable. The hint tells
+// of preempted lock holders; who has not come to a barrier holds no lock, and may wait for a CPU that another process
+// has, and who is to signal may have nothing to signal for a long time. So whether to spin is tried.
 //
 //                   a spin in vain                         n rounds later
 //     EACH ROUND ----------------------> NO ROUND, n is 1 ------------------> ONE ROUND
