@@ -2,8 +2,8 @@
 // Condition variables under forced preemption (preempted_team.hpp) and a hint that changes all the time: waiters poll
 // for their turn, sleep for it, and give up, while others signal, and one broadcasts.
 //
-// Shown able to fail: a waiter that polls goes without its turn (crashes), or sleeps after it has had it (stuck); a turn
-// that is given while nobody sleeps is not kept (stuck).
+// Shown able to fail: a waiter that polls goes without its turn (crashes), or sleeps after it has had it (stuck); a
+// turn that is given while nobody sleeps is not kept (stuck).
 #include <atomic>
 #include <cerrno>
 #include <gtest/gtest.h>
