@@ -68,7 +68,7 @@ void check_locks(std::vector<std::string> &locks, lock_choice choice) {
         std::string name = spelled_as_known(given, known);
         if (!contains(known, name))
             throw usage_error(fmt::format("there is no {}lock '{}': use one of {}",
-                                          choice == lock_choice::coroutines ? "coroutine " : "", name,
+                                          choice == lock_choice::coroutines ? "coroutine " : "", given,
                                           fmt::join(known, ", ")));
         if (!is_here(name))
             throw usage_error(fmt::format("this kernel has not what the lock '{}' needs: leave it out", name));

@@ -130,6 +130,14 @@ static void note_use_of_last_wake(struct hf_condition *condition) {
     hf_store_relaxed(&condition->in_vain, in_vain ? before + (before < MOST) : before / 2);
 }
 
+// With more waiters than CPUs one that polls is in the way of the others, or of who is to wake them. With as many there
+// are two that poll and one that signals on two CPUs, which was found to be worth it (docs/interposer.md). On one CPU
+// nobody else can run.
+static bool may_poll(uint32_t waiting) {
+    unsigned cpus = hf_cpus_usable();
+    return cpus > 1 && waiting <= cpus;
+}
+
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
     *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_WAITING};
     sem_init(&waiter->turn, 0, 0);
@@ -139,25 +147,24 @@ void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
     append(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
     append(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
     waiter->wait_number = lock->waits++;
-    waiter->may_poll = ++lock->waiting <= hf_cpus_usable();
+    waiter->may_poll = may_poll(++lock->waiting);
     release_list(lock);
 }
 
 // Some 20 us: as long as a CPU takes to wake up that has nothing to do.
 enum { HF_CONDITION_PATIENCE_POLLS = 1 << 9 };
 
-// Whether the turn has come. Leaves errno as it was.
+// Whether the turn has come. (Which waits poll: spin_rounds.h. Polls of several waits at once end in any order; one in
+// vain makes the others' numbers those of waits that are left out, so it alone is heard.)
 static bool poll_for_turn(struct hf_waiter *self) {
     struct hf_spin_rounds *rounds = &list_lock_of(self->condition)->spin_rounds;
     if (!self->may_poll || !hf_spin_rounds_may_spin(rounds, self->wait_number))
         return false;
     struct hf_patience patience = {.polls_left = HF_CONDITION_PATIENCE_POLLS};
-    int saved_errno = errno;
     bool has_turn;
     do
         has_turn = sem_trywait(&self->turn) == 0;
     while (!has_turn && hf_patience_left(&patience));
-    errno = saved_errno;
     if (has_turn)
         hf_spin_rounds_was_good(rounds, self->wait_number);
     else if (patience.polls_left < HF_CONDITION_PATIENCE_POLLS - 1) // not if the hint did not let it
@@ -175,8 +182,9 @@ static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *de
 
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
     int error = 0;
-    pthread_testcancel();
+    pthread_testcancel(); // a wait that ends with a poll meets no other cancellation point
     if (!poll_for_turn(self)) {
+        hf_hint_look_again();
         hf_thread_falls_asleep(hf_self());
         error = sleep_until_turn(self, deadline);
         hf_thread_awakes(hf_self());
@@ -226,7 +234,7 @@ static struct hf_waiter *choose_another(const struct hf_condition *condition) {
 }
 
 void hf_waiter_leave_cancelled(struct hf_waiter *self) {
-    hf_thread_awakes(hf_self()); // its sleep did not return
+    hf_thread_awakes(hf_self()); // if it slept, its sleep did not return
     if (hf_waiter_leave(self) || !self->by_signal)
         return;
     struct hf_waiter *other = choose_another(self->condition);

@@ -10,9 +10,9 @@
 // Who chooses also has to see to it that each of the chosen gets its turn; preload/cond.c does.
 //
 // Meanwhile it sleeps on the turn's semaphore. Before that it polls it for a moment, where that has been of use at this
-// condition variable: to be woken takes longer than to do what most waiters wait for, on a CPU that has gone to sleep
-// itself ten times as long. Who gives a turn to one that polls calls no kernel. It polls while the hint says that
-// spinning pays, hence on a CPU that it has to itself.
+// condition variable, or at another that shares its list's lock: to be woken takes longer than to do what most waiters
+// wait for, on a CPU that has gone to sleep itself ten times as long. Who gives a turn to one that polls calls no
+// kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
 //
 // Invariants:
 // C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the list's lock.
@@ -70,7 +70,7 @@ struct hf_waiter {
     struct hf_condition *condition;
     pthread_mutex_t *mutex; // that it waits with
     uint32_t wait_number;   // under its list's lock, for lock/spin_rounds.h
-    bool may_poll;          // there were no more waiters than CPUs
+    bool may_poll;          // it has not come to too many others
     enum hf_waiter_state state;
     bool by_signal; // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
     bool moved;     // CHOSEN, and may have slept on the mutex's word since (C5)
@@ -87,7 +87,7 @@ struct hf_condition {
 // Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex);
 
-// Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never), up to 20 us late. A cancellation point.
+// Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never), late by a poll at most. A cancellation point.
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
 
 // What a waiter does whose sleep has timed out, before it takes the mutex. True when it has left by itself; else it was

@@ -5,7 +5,6 @@
 // Shown able to fail: a waiter that polls goes without its turn (crashes), or sleeps after it has had it (stuck); a
 // turn that is given while nobody sleeps is not kept (stuck).
 #include <atomic>
-#include <cerrno>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
