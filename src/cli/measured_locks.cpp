@@ -41,10 +41,6 @@ std::vector<std::string> known_names(lock_choice choice) {
     return names;
 }
 
-bool contains(const std::vector<std::string> &names, const std::string &name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 } // namespace
 
 std::vector<std::string> every_lock() {
@@ -65,11 +61,7 @@ void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choi
 void check_locks(std::vector<std::string> &locks, lock_choice choice) {
     std::vector<std::string> known = known_names(choice), chosen;
     for (const auto &given : locks) {
-        std::string name = spelled_as_known(given, known);
-        if (!contains(known, name))
-            throw usage_error(fmt::format("there is no {}lock '{}': use one of {}",
-                                          choice == lock_choice::coroutines ? "coroutine " : "", given,
-                                          fmt::join(known, ", ")));
+        std::string name = lock_meant(given, known, choice == lock_choice::coroutines ? "coroutine lock" : "lock");
         if (!is_here(name))
             throw usage_error(fmt::format("this kernel has not what the lock '{}' needs: leave it out", name));
         if (name != all_peers || choice != lock_choice::with_peers) {

@@ -82,7 +82,7 @@ ending run_as_it_is(const run_options &options, const std::optional<invoker> &us
 ending run(run_options &options) {
     if (options.program.empty())
         throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
-    options.wanted.lock = lock_meant(options.wanted.lock);
+    options.wanted.lock = lock_meant(options.wanted.lock, lock_names());
     std::vector<lock_rule> rules = rules_in(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
     if (options.wanted.leaves_program_as_it_is())

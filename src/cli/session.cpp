@@ -130,17 +130,12 @@ std::vector<std::string> lock_names() {
     return names;
 }
 
-std::string spelled_as_known(const std::string &name, const std::vector<std::string> &known) {
-    bool is_known = std::find(known.begin(), known.end(), name) != known.end();
-    return is_known ? name : hf_lock_name_meant(name.c_str());
-}
-
-std::string lock_meant(const std::string &name) {
-    std::vector<std::string> known = lock_names();
-    std::string meant = spelled_as_known(name, known);
-    if (std::find(known.begin(), known.end(), meant) == known.end())
-        throw usage_error(fmt::format("there is no lock '{}': use one of {}", name, fmt::join(known, ", ")));
-    return meant;
+std::string lock_meant(const std::string &name, const std::vector<std::string> &known, const char *kind) {
+    for (const char *spelling : {name.c_str(), hf_lock_name_meant(name.c_str())}) {
+        if (std::find(known.begin(), known.end(), spelling) != known.end())
+            return spelling;
+    }
+    throw usage_error(fmt::format("there is no {} '{}': use one of {}", kind, name, fmt::join(known, ", ")));
 }
 
 std::vector<lock_rule> rules_in(const std::string &conf) {

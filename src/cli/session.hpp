@@ -71,11 +71,9 @@ private:
 
 // All lock names that a user may give: "glibc", "default", and the ones of lock_list.def.
 std::vector<std::string> lock_names();
-// The one of `known` that the user means, by its name or by another spelling of it ("u-scl"); another name if there is
-// none.
-std::string spelled_as_known(const std::string &name, const std::vector<std::string> &known);
-// The same of lock_names(). Throws usage_error, with a sentence that lists them, where there is none.
-std::string lock_meant(const std::string &name);
+// The one of `known` that the user means, by its name or by another spelling of it ("u-scl"). Throws usage_error where
+// there is none, with a sentence that lists them; `kind` is what they are called there.
+std::string lock_meant(const std::string &name, const std::vector<std::string> &known, const char *kind = "lock");
 // The rules of a --conf. Throws usage_error with a sentence that says what is wrong with it.
 std::vector<lock_rule> rules_in(const std::string &conf);
 

@@ -17,7 +17,7 @@ int hf_mutex_destroy(pthread_mutex_t *posix);
 // pthread_mutex_init, called by code at `caller`.
 int hf_mutex_init_for(pthread_mutex_t *posix, const pthread_mutexattr_t *attributes, const void *caller);
 
-// The same for a caller that does not want the mutex back before it is told to.
+// hf_mutex_unlock for a caller that does not want the mutex back before it is told to.
 int hf_mutex_unlock_to_wait(pthread_mutex_t *posix);
 
 // Takes a mutex under FlexGuard, of any type, that the caller does not own and may have slept on (C5,
