@@ -15,6 +15,8 @@ std::span<const monitor_figure> monitor_figures() {
         {"uncounted_total", "holdfast_uncounted_total", "not counted, for want of memory", &status::uncounted_total},
         {"unseen_switches_total", "holdfast_unseen_switches_total", "switches hidden by the kernel",
          &status::unseen_switches_total},
+        {"switch_storms_total", "holdfast_switch_storms_total", "seconds in which a program was not looked at",
+         &status::switch_storms_total},
         {"audits_total", "holdfast_audits_total", "audits of the count", &status::audits_total},
         {"repairs", "holdfast_repairs_total", "repairs of the count", &status::repairs_total},
         {"registered_processes", "holdfast_registered_processes", "registered processes",

@@ -63,6 +63,8 @@ void print_monitor_totals(const session &session) {
     print_count("critical sections that slept", totals.sleeps_total);
     if (totals.unseen_switches_total > 0)
         print_count("switches hidden by the kernel", totals.unseen_switches_total);
+    if (totals.switch_storms_total > 0)
+        print_count("seconds of too many switches", totals.switch_storms_total);
 }
 
 void print_stats(const session &session, const std::string &lock, const std::vector<lock_rule> &rules) {

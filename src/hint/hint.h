@@ -30,14 +30,24 @@ static inline const struct hf_hint_cpu *hf_own_cpu(const struct hf_hint_page *pa
     return HF_LIKELY(cpu < HF_HINT_CPUS) ? &page->cpu[cpu] : NULL;
 }
 
+static inline const struct hf_hint_group *hf_own_group_on(const struct hf_hint_page *page) {
+    return &page->group[hf_load_relaxed(&hf_own_group)];
+}
+
+// Do the threads of this process switch inside critical sections all the time? Then no hint about them is any good:
+// waiters sleep at once (monitor/switch_storm.bpf.h).
+static inline bool hf_is_in_switch_storm(void) {
+    return hf_load_relaxed(&hf_own_group_on(hf_load_relaxed(&hf_hint))->left_alone_until_ns) != 0;
+}
+
 // Spinning pays while every lock holder and every next waiter is running (paper, section 3), and, beyond the paper,
 // while nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
 static inline bool hf_spinning_pays(void) {
     const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
     // Both loads at each question: the group may be moved to another scope at any time (S1). One answer may be as old
     // as the time between the two.
-    uint32_t scope = hf_load_relaxed(&page->group[hf_load_relaxed(&hf_own_group)].reads) % HF_HINT_SCOPES;
-    if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0)
+    uint32_t scope = hf_load_relaxed(&hf_own_group_on(page)->reads) % HF_HINT_SCOPES;
+    if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0 || hf_is_in_switch_storm())
         return false;
     const struct hf_hint_cpu *cpu = hf_own_cpu(page);
     return cpu && hf_load_relaxed(&cpu->runnable) <= 1;

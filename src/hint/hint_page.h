@@ -29,7 +29,7 @@ struct hf_critical_words {
     uint64_t lock; // address of the lock that it took, or tried to take, last; for statistics only
 };
 
-#define HF_HINT_VERSION 2
+#define HF_HINT_VERSION 3
 #define HF_HINT_CPUS 1024
 #define HF_HINT_SCOPES 64  // a power of two
 #define HF_HINT_GROUPS 256 // a power of two
@@ -69,6 +69,9 @@ enum { HF_GROUP_OF_ALL = 0 };
 struct hf_hint_group {
     uint32_t reads;     // the scope that its waiters ask
     uint32_t counts_in; // the scope, besides HF_SCOPE_MACHINE, that its threads are counted in; by the monitor alone
+    // CLOCK_MONOTONIC; not 0: its threads switch inside critical sections all the time, and are not counted until the
+    // first switch of one of them after that (monitor/switch_storm.bpf.h).
+    uint64_t left_alone_until_ns;
 };
 
 // One line for each CPU, so that a switch on one never takes the line from a waiter on another.
@@ -78,7 +81,8 @@ struct hf_hint_cpu {
     uint32_t scope; // whose programs alone may use this CPU, as was found last; HF_SCOPE_MACHINE: nobody's
     // CLOCK_MONOTONIC: when a registered process last got it from a thread of another process that could have gone on.
     uint64_t shared_ns;
-    uint32_t reserved[12];
+    uint32_t critical_departures; // modulo 2^32, of threads that were counted; by the monitor alone
+    uint32_t reserved[11];
 };
 
 // The page itself: written by the monitor alone (it is a frozen BPF map), mapped read-only by every registered process.
@@ -94,7 +98,8 @@ struct hf_hint_page {
     uint64_t uncounted_total;       // critical threads that could not be marked (no memory), hence are not in the count
     uint64_t unseen_switches_total; // counted threads that got the CPU without the monitor seeing it
     uint64_t repairs_total;         // times that a count was found wrong and set right
-    uint64_t reserved1[5];
+    uint64_t switch_storms_total;   // times that a group was left alone for a while
+    uint64_t reserved1[4];
 
     struct hf_hint_scope scope[HF_HINT_SCOPES];
     struct hf_hint_group group[HF_HINT_GROUPS]; // hardly ever changes

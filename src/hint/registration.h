@@ -39,7 +39,7 @@ extern "C" {
 #define HF_STATS_VARIABLE "HOLDFAST_STATS"
 #define HF_SERVICE_SOCKET "/run/holdfast/monitor.sock"
 
-#define HF_REGISTRATION_VERSION 5
+#define HF_REGISTRATION_VERSION 6
 
 // How long a process waits for its monitor before it goes on without one.
 #define HF_REGISTRATION_PATIENCE_MS 3000
@@ -100,6 +100,7 @@ struct hf_monitor_status {
     uint64_t sleeps_total;
     uint64_t uncounted_total;
     uint64_t unseen_switches_total;
+    uint64_t switch_storms_total;
     uint64_t audits_total; // comparisons of the count with the truth, and what came of them
     uint64_t repairs_total;
     uint64_t registered_processes; // that still run, their forked children included

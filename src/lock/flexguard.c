@@ -19,7 +19,8 @@
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
-// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock").
+// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock"). In a storm of
+// switches (monitor/switch_storm.bpf.h) nobody looks whether it is.
 // Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
 // while the lock is released more often that way (flexguard_trial.h). Meanwhile it leaves its CPU to others who want it
 // (flexguard_nap.h). Who polls and never finds it free asks for it.
@@ -168,7 +169,7 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
             }
             hf_count(self, mode_switches);
         }
-        if (poll_while_hot(word, releases, self, held, &naps, wait)) {
+        if (!hf_is_in_switch_storm() && poll_while_hot(word, releases, self, held, &naps, wait)) {
             hf_count(self, spun);
             return 0;
         }

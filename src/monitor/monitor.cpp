@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "monitor/monitor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bpf/bpf.h>
@@ -123,6 +124,7 @@ struct monitor::loaded {
         if (!skeleton)
             unavailable("the Preemption Monitor's BPF program can't be read", errno);
         skeleton->rodata->blind_to_others = seen == sight::from_followed;
+        skeleton->rodata->cpus_online = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
         if (!kept.directory.empty())
             plan_pins(kept.directory);
         int error = preemption_monitor__load(skeleton);

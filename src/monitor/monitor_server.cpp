@@ -219,6 +219,7 @@ struct monitor_server::serving {
         told.sleeps_total = all.sleeps_total;
         told.uncounted_total = page.uncounted_total;
         told.unseen_switches_total = page.unseen_switches_total;
+        told.switch_storms_total = page.switch_storms_total;
         told.audits_total = kernel_monitor->audits_total();
         told.repairs_total = page.repairs_total;
         return told;

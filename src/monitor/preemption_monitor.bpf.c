@@ -33,6 +33,7 @@
 #include "hint/hint_page.h"
 #include "monitor/followed_process.h"
 #include "monitor/holder_absences.bpf.h"
+#include "monitor/switch_storm.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -144,6 +145,11 @@ static bool is_critical(struct task_struct *task, const struct hf_followed_proce
            (second && record_is_critical(thread_pointer + second, words));
 }
 
+static bool is_left_alone(const struct hf_followed_process *process) {
+    struct hf_hint_page *page = hint_page();
+    return page && storm_goes_on(page, process->group);
+}
+
 static void add_to(struct hf_hint_page *page, uint32_t scope, int64_t by) {
     __sync_fetch_and_add(&page->scope[scope % HF_HINT_SCOPES].preempted_critical_sections, by);
 }
@@ -187,6 +193,7 @@ static struct mark *count_out(struct task_struct *task, const struct hf_followed
     mark->counted = 1;
     mark->scope = scope;
     mark->intruded_on = of_cpu == scope ? HF_SCOPE_MACHINE : of_cpu;
+    bool in_company = page->scope[scope].preempted_critical_sections != 0;
     add_to_scopes_of(page, mark, 1);
     if (before.counted) { // it has run since, and that was hidden from us
         add_to_scopes_of(page, &before, -1);
@@ -195,6 +202,7 @@ static struct mark *count_out(struct task_struct *task, const struct hf_followed
     count_departure(page, HF_SCOPE_MACHINE, could_go_on);
     if (scope != HF_SCOPE_MACHINE)
         count_departure(page, scope, could_go_on);
+    storm_departure(page, process->group, in_company);
     return mark;
 }
 
@@ -262,7 +270,7 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
     struct hf_critical_words words = {};
     // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
     bool could_go_on = preempt || prev_state == 0;
-    if (process && !is_ending(prev) && is_critical(prev, process, &words)) {
+    if (process && !is_left_alone(process) && !is_ending(prev) && is_critical(prev, process, &words)) {
         struct mark *mark = count_out(prev, process, could_go_on);
         if (mark && words.critical_depth > 0)
             holder_leaves(ctx, &mark->absence, process->since_ns, words.lock, could_go_on);
@@ -424,14 +432,16 @@ int reset(void *context) {
     struct hf_hint_page *page = hint_page();
     if (!page)
         return 1;
-    for (int i = 0; i < HF_HINT_GROUPS; i++)
+    for (int i = 0; i < HF_HINT_GROUPS; i++) {
         set_group(page, i, HF_SCOPE_MACHINE, HF_SCOPE_MACHINE);
+        page->group[i].left_alone_until_ns = 0;
+    }
     for (int i = 0; i < HF_HINT_CPUS; i++)
         page->cpu[i].scope = HF_SCOPE_MACHINE;
     clear_counts(page);
     for (int i = 0; i < HF_HINT_SCOPES; i++)
         page->scope[i].preemptions_total = page->scope[i].sleeps_total = 0;
-    page->uncounted_total = page->unseen_switches_total = page->repairs_total = 0;
+    page->uncounted_total = page->unseen_switches_total = page->repairs_total = page->switch_storms_total = 0;
     return 0;
 }
 

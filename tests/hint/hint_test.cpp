@@ -50,6 +50,18 @@ TEST_F(hint, SpinningDoesNotPayWhereOthersWantTheCpu) {
     EXPECT_FALSE(hf_spinning_pays());
 }
 
+TEST_F(hint, SpinningDoesNotPayInAStormOfSwitches) {
+    hf_hint_listen_to(page_.get());
+    EXPECT_FALSE(hf_is_in_switch_storm());
+    page_->group[HF_GROUP_OF_ALL].left_alone_until_ns = 1;
+    EXPECT_TRUE(hf_is_in_switch_storm());
+    EXPECT_FALSE(hf_spinning_pays());
+    page_->group[HF_GROUP_OF_ALL].left_alone_until_ns = 0;
+    EXPECT_TRUE(hf_spinning_pays());
+    hf_hint_listen_to(nullptr);
+    EXPECT_FALSE(hf_is_in_switch_storm());
+}
+
 TEST_F(hint, TheCpusCompanyIsForeignWhereOthersWantItAndHadItLately) {
     uint64_t now_ns = hf_monotonic_ns();
     EXPECT_EQ(hf_cpu_company(now_ns), HF_CPU_ALONE) << "without a monitor nobody knows";

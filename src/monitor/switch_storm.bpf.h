@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Whom the monitor leaves alone for a while: programs that switch all the time, and inside their critical sections.
+//
+//                  so many critical departures, each while others were counted
+//     followed ----------------------------------------------------------------> left alone
+//         ^                                                                           |
+//         +------- the first switch of one of its threads after HF_STORM_NS ----------+
+//
+// Each thread of such a group is told at nearly each question that spinning does not pay. To find that out anew at every
+// switch costs the group a tenth of its time and tells it nothing. So the page says it once, for a second, and the
+// group's threads are neither looked at nor counted meanwhile: they can get into nobody's way either. A mark that is
+// not made can't leak, and one from before goes at its thread's next switch, as any (M1).
+//
+// Nothing but time ends it: while its threads are not looked at, nobody knows how they would do. Nor does it need the
+// monitor to be there: its waiters, which block, switch.
+#ifndef HF_MONITOR_SWITCH_STORM_BPF_H
+#define HF_MONITOR_SWITCH_STORM_BPF_H
+
+#include "hint/hint_page.h"
+
+// docs/monitor.md, "Cost".
+enum {
+    HF_STORM_SAMPLED = 64,          // one critical departure in so many of a CPU's is looked at
+    HF_STORM_PERIOD_NS = 20 * 1000, // a critical departure each so often on every CPU, for a beat, makes a storm
+    HF_STORM_NS = 1000 * 1000 * 1000,
+};
+
+// Of a group, since the heart's last beat, which is all the clock that this needs. Advice: two CPUs may spoil each
+// other's.
+struct storm_watch {
+    uint64_t beat_ns;
+    uint64_t samples;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, HF_HINT_GROUPS);
+    __type(key, uint32_t);
+    __type(value, struct storm_watch);
+} storm_watches SEC(".maps");
+
+const volatile uint32_t cpus_online = 1;
+
+// A thread of this group was counted; `in_company`: others were already. Must be called on the thread's own CPU.
+static void storm_departure(struct hf_hint_page *page, uint32_t group, bool in_company) {
+    uint32_t cpu = bpf_get_smp_processor_id(), number = group % HF_HINT_GROUPS;
+    if (cpu >= HF_HINT_CPUS || ++page->cpu[cpu].critical_departures % HF_STORM_SAMPLED != 0 || !in_company)
+        return;
+    struct storm_watch *watch = bpf_map_lookup_elem(&storm_watches, &number);
+    if (!watch)
+        return;
+    if (watch->beat_ns != page->heartbeat_ns) {
+        watch->beat_ns = page->heartbeat_ns;
+        watch->samples = 0;
+    }
+    if (++watch->samples < (uint64_t)cpus_online * (HF_HEARTBEAT_NS / HF_STORM_PERIOD_NS / HF_STORM_SAMPLED))
+        return;
+    watch->samples = 0;
+    page->group[number].left_alone_until_ns = page->heartbeat_ns + HF_STORM_NS;
+    __sync_fetch_and_add(&page->switch_storms_total, 1);
+}
+
+static bool storm_goes_on(struct hf_hint_page *page, uint32_t group) {
+    uint64_t *until_ns = &page->group[group % HF_HINT_GROUPS].left_alone_until_ns;
+    if (*until_ns == 0)
+        return false;
+    if (page->heartbeat_ns < *until_ns)
+        return true;
+    *until_ns = 0;
+    return false;
+}
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Programs that switch all the time inside their critical sections are left alone for a while, and only they.
+//
+// Shown able to fail: when a storm never ends, or never begins, and when at_switch does not ask is_left_alone, the first
+// two; when every departure counts as one in company, IsNoneOfOneThread; when one sample makes a storm,
+// IsNoneOfSomeThatSleepInside.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <sched.h>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+#include "holdfast/flexguard.h"
+#include "monitor/followed_child.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr int patience_ms = 20'000;
+
+struct shared_words {
+    std::atomic<bool> calm;
+};
+
+class switch_storm : public testing::Test {
+protected:
+    std::unique_ptr<monitor> watcher = monitor_or_skip();
+    shared_words *shared =
+        new (mmap(nullptr, sizeof(shared_words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+            shared_words{};
+
+    // Threads that yield while they hold a lock each, until `calm`. Then one holds its lock and sleeps, and again.
+    void storm_until_calm() const {
+        static hf_flexguard_t locks[256];
+        unsigned threads = std::min(256u, 4 * std::max(1u, std::thread::hardware_concurrency()));
+        auto yield_inside = [this](hf_flexguard_t &lock) {
+            while (!shared->calm) {
+                hf_flexguard_lock(&lock);
+                sched_yield();
+                hf_flexguard_unlock(&lock);
+            }
+        };
+        for (unsigned i = 1; i < threads; i++)
+            std::thread(yield_inside, std::ref(locks[i])).detach();
+        yield_inside(locks[0]);
+        for (;;) {
+            hf_flexguard_lock(&locks[0]);
+            usleep(100 * 1000);
+            hf_flexguard_unlock(&locks[0]);
+        }
+    }
+
+    std::uint64_t left_alone_until_ns() const {
+        return hf_load_relaxed(&watcher->page().group[HF_GROUP_OF_ALL].left_alone_until_ns);
+    }
+
+    bool is_left_alone_soon() const {
+        for (int waited_ms = 0; waited_ms < patience_ms && left_alone_until_ns() == 0; waited_ms++)
+            usleep(1000);
+        return left_alone_until_ns() != 0;
+    }
+};
+
+TEST_F(switch_storm, IsNotCounted) {
+    followed_child storm(*watcher, [this] { storm_until_calm(); });
+    ASSERT_TRUE(is_left_alone_soon());
+    EXPECT_GT(watcher->page().switch_storms_total, 0u);
+    // Most of the time: it is looked at for some hundredths of each second.
+    int nobody = 0;
+    for (int look = 0; look < 500; look++) {
+        nobody += hf_load_relaxed(&watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections) == 0;
+        usleep(1000);
+    }
+    EXPECT_GT(nobody, 250);
+    storm.end();
+    EXPECT_EQ(count_becomes(*watcher, 0), 0u);
+    EXPECT_EQ(watcher->page().unseen_switches_total, 0u);
+}
+
+TEST_F(switch_storm, IsFollowedAgainAfterwards) {
+    followed_child storm(*watcher, [this] { storm_until_calm(); });
+    ASSERT_TRUE(is_left_alone_soon());
+    shared->calm = true;
+    EXPECT_EQ(count_settles(
+                  *watcher, [](auto count) { return count == 1; }, patience_ms),
+              1u);
+    EXPECT_EQ(left_alone_until_ns(), 0u);
+}
+
+[[noreturn]] void yield_inside() {
+    static hf_flexguard_t lock;
+    for (;;) {
+        hf_flexguard_lock(&lock);
+        sched_yield();
+        hf_flexguard_unlock(&lock);
+    }
+}
+
+TEST_F(switch_storm, IsNoneOfOneThread) {
+    // They give each other the CPU, all the time: one is outside then, and the other one alone in the count.
+    followed_child outside(*watcher, [] {
+        stay_on_cpu(0);
+        for (;;)
+            sched_yield();
+    });
+    followed_child inside(*watcher, [] {
+        stay_on_cpu(0);
+        yield_inside();
+    });
+    usleep(500 * 1000);
+    EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].preemptions_total, 0u);
+    EXPECT_EQ(watcher->page().switch_storms_total, 0u);
+}
+
+TEST_F(switch_storm, IsNoneOfSomeThatSleepInside) {
+    followed_child sleepers(*watcher, [] {
+        static hf_flexguard_t locks[2];
+        auto sleep_inside = [](hf_flexguard_t &lock) {
+            for (;;) {
+                hf_flexguard_lock(&lock);
+                usleep(50);
+                hf_flexguard_unlock(&lock);
+            }
+        };
+        std::thread(sleep_inside, std::ref(locks[0])).detach();
+        sleep_inside(locks[1]);
+    });
+    usleep(500 * 1000);
+    EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total, 500u);
+    EXPECT_EQ(watcher->page().switch_storms_total, 0u);
+}
+
+} // namespace
+} // namespace holdfast::test
