@@ -77,9 +77,11 @@ static enum look look_at(uint32_t *word, const hf_release_count *releases, struc
     }
     uint64_t now_ns = hf_monotonic_ns();
     hf_pace_learn(pace, is_free, count, now_ns);
+    struct hf_trial *trial = hf_trial_of(word);
+    pace->batches = !pace->hot && hf_trial_leaves_unhot(trial, word, count, now_ns);
     if (!is_free)
         return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self) ? LOOK_TAKES : LOOK_FAILS;
-    if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(hf_trial_of(word), word, count, now_ns))
+    if (!hf_pace_takes(pace, now_ns) && (pace->batches || hf_trial_leaves(trial, word, count, now_ns)))
         return LOOK_LEAVES;
     return try_word(word, self, held);
 }
@@ -100,6 +102,7 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
         } else if (hf_queue_is_head(self)) {
             head = true;
             pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
+            pace.batches = hf_trial_has_it_left(hf_trial_of(word), word);
         }
         if (polls % HF_FRESHNESS_POLLS <= rests && !hf_hint_is_fresh())
             break;

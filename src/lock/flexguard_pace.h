@@ -7,25 +7,28 @@
 // that count between its looks. A lock is hot while one release comes each HF_HOT_NS: somebody who runs gives it back
 // again and again. Until a waiter has looked for long enough it takes a lock for hot.
 //
-//                  not hot, or free since the last look: nobody comes back for it soon
+//        neither hot nor batches, or free since the last look: nobody comes back for it soon
 //      +-------+ -----------------------------------------------------------> +------+
 //      | LEAVE |                                                              | TAKE |
 //      +-------+ -----------------------------------------------------------> +------+
 //       |     ^    the slice is over: whoever comes back has had its turn,
 //       |     |    or batches do not pay for this lock (flexguard_trial.h)
 //       +-----+
-//       hot, within the slice
+//       hot or batches, within the slice
 //
-// Each look takes the line from the owner. While the lock is hot who polls looks less and less often; while it is not,
-// as often as it can, since what it waits for is one moment, as short as its owner stays away.
+// A lock that is not hot may be worth leaving to its owner all the same, where its threads do little else than use it
+// for a microsecond at a time: that is known when it has been tried (flexguard_trial.h), `batches`. Its slices are short.
+//
+// Each look takes the line from the owner. While the word is to be left who polls looks less and less often; else as
+// often as it can, since what it waits for is one moment, as short as its owner stays away.
 //
 // An owner that stays away for some 50 ns only, and is back before the line has moved, may keep the lock for a
 // millisecond although it is not hot. So who has waited for HF_ASK_NS and has seen it given back asks: it announces a
 // sleeper, and the next unlock, which calls the kernel, leaves the word FREE for long enough.
 //
-// P1  Bounded. A waiter leaves a free word for HF_PACE_SLICE_NS at most, from its first look on, and never twice
-//     without a release in between. (If it naps then, for as much longer as P3 and P4 in flexguard_nap.h
-//     have it.)
+// P1  Bounded. A waiter leaves a free word for HF_PACE_SLICE_NS at most, of a lock that is not hot for
+//     HF_PACE_SHORT_SLICE_NS, from its first look on, and never twice without a release in between. (If it naps then,
+//     for as much longer as P3 and P4 in flexguard_nap.h have it.)
 // Advice only, as the queue is: it says when to try the word, never who owns it (I1, I2).
 //
 // No hint about other locks, or about the CPU, is as good as that a lock is hot, for as long as it lasts:
@@ -46,7 +49,11 @@ typedef uint16_t hf_release_count;
 // Long enough that moving the lock to another CPU, about a microsecond, does not matter, and that a batch of a hot lock
 // has over a thousand sections: then less than one in a thousand waits for its end. Short enough that nobody notices
 // the wait. docs/flexguard.md, "Batches".
-enum { HF_PACE_SLICE_NS = 200 * 1000 };
+enum {
+    HF_PACE_SLICE_NS = 200 * 1000,
+    // Some ten sections of a microsecond or two: no more is to be had from more of them.
+    HF_PACE_SHORT_SLICE_NS = 40 * 1000,
+};
 
 // Where an owner stays away for longer, a waiter gains more by taking the word, or by leaving its CPU to others, than
 // the lock loses by moving. docs/flexguard.md, "A hot lock".
@@ -60,6 +67,7 @@ enum {
 enum {
     HF_HOT_RESTS = (int)HF_HOT_NS / (int)HF_REST_NS, // before its first one for a hot lock: time for a release
     HF_RESTS_MAX = 31,                               // while the lock is hot: one to two microseconds
+    HF_RESTS_MAX_LONG = 127,                         // where sections are longer
 };
 
 // A question costs the owner a call of the kernel, a tenth of it.
@@ -73,7 +81,8 @@ struct hf_pace {
     hf_release_count asked;  // count at the last question, or the first look
     uint64_t ask_ns;         // not before
     bool hot;
-    bool warm; // a release has been seen, or waited for in vain
+    bool batches; // it is to be left to its owner even if it is not hot: the caller's to set
+    bool warm;    // a release has been seen, or waited for in vain
 };
 
 // The first look, at the time `now_ns` (CLOCK_MONOTONIC).
@@ -85,6 +94,7 @@ static inline struct hf_pace hf_pace_begin(hf_release_count releases, uint64_t n
                             .asked = releases,
                             .ask_ns = now_ns + HF_ASK_NS,
                             .hot = true,
+                            .batches = false,
                             .warm = false};
 }
 
@@ -95,10 +105,14 @@ static inline struct hf_pace hf_pace_begin_after_slice(hf_release_count releases
     return pace;
 }
 
+static inline bool hf_pace_may_leave(const struct hf_pace *pace) {
+    return pace->hot || pace->batches;
+}
+
 // A later look that found the word FREE: whether to take it, by what was known before. Needs no clock, which would be
 // time for the owner to come back.
 static inline bool hf_pace_takes_at_once(const struct hf_pace *pace, hf_release_count releases) {
-    return !pace->hot || releases == pace->seen;
+    return !hf_pace_may_leave(pace) || releases == pace->seen;
 }
 
 // A later look, with the word FREE or not.
@@ -126,14 +140,14 @@ static inline void hf_pause_and_rest(int rests) {
 
 // After a look, before which there were `rests`.
 static inline int hf_rests_before_next_look(int rests, const struct hf_pace *pace) {
-    if (!pace->hot)
+    if (!hf_pace_may_leave(pace))
         return 0;
-    return rests < HF_RESTS_MAX ? 2 * rests + 1 : rests;
+    return rests < (pace->hot ? HF_RESTS_MAX : HF_RESTS_MAX_LONG) ? 2 * rests + 1 : rests;
 }
 
 // After hf_pace_learn, with the word held: whether to ask its owner for it. True once, for HF_ASK_NS and a release.
 static inline bool hf_pace_asks(struct hf_pace *pace, hf_release_count releases, uint64_t now_ns) {
-    if (pace->hot || releases == pace->asked || now_ns < pace->ask_ns)
+    if (hf_pace_may_leave(pace) || releases == pace->asked || now_ns < pace->ask_ns)
         return false;
     pace->asked = releases;
     pace->ask_ns = now_ns + HF_ASK_NS;
@@ -142,7 +156,8 @@ static inline bool hf_pace_asks(struct hf_pace *pace, hf_release_count releases,
 
 // After hf_pace_learn, with the word FREE: whether to take it, whether batches pay or not.
 static inline bool hf_pace_takes(const struct hf_pace *pace, uint64_t now_ns) {
-    return !pace->hot || now_ns >= pace->slice_end_ns;
+    uint64_t cut_ns = pace->hot ? 0 : HF_PACE_SLICE_NS - HF_PACE_SHORT_SLICE_NS;
+    return !hf_pace_may_leave(pace) || now_ns + cut_ns >= pace->slice_end_ns;
 }
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Whether the waiters of a hot lock leave its free word to the owner that comes back for it (flexguard_pace.h), or take
-// it. What pays depends on how fast lines move between the machine's CPUs, and on what the threads do between two
+// Whether the waiters of a lock leave its free word to the owner that comes back for it (flexguard_pace.h), or take it.
+// What pays depends on how fast lines move between the machine's CPUs, and on what the threads do between two
 // sections; so it is tried, one way after the other, and whichever got the lock released more often is kept.
 //
 //       a window begins                    a look after its end
@@ -12,7 +12,11 @@
 //
 // A window for the way that does worse costs what it does worse. So the more such windows have been as bad as expected,
 // the fewer there are.
-// A window whose end nobody looked for tells nothing: its owner was preempted, or the lock was not hot.
+// A window whose end nobody looked for tells nothing: its owner was preempted, or nobody waited.
+//
+// A hot lock is left at first. Of one that is not, the word is taken until it is known how often it is released so; left
+// only if that is once in some microseconds, else its owner will not be back soon; and not if it comes to be hot by
+// being left: then it is for who finds it hot to leave it.
 //
 // T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
 //     lock's address in a table without chains, locks that meet there take turns, and who finds another's leaves the
@@ -40,6 +44,10 @@ enum {
     // at least, and of twice as many after each that was as bad as expected. What has changed is seen in some 25 ms.
     HF_TRIAL_PERIOD_MIN = 16,
     HF_TRIAL_PERIOD_MAX = 256,
+    // In a millisecond: so often a lock that is not hot is released at least when it is taken, and at most when it is
+    // left.
+    HF_TRIAL_RATE_MIN = 300,
+    HF_TRIAL_RATE_HOT = 1000 * 1000 / HF_HOT_NS,
     // For so long a lock that somebody has napped for is left to him.
     HF_TRIAL_TURN_NS = 500 * 1000,
 };
@@ -87,13 +95,14 @@ static inline unsigned hf_trial_longer_period(const struct hf_trial *trial) {
     return twice < HF_TRIAL_PERIOD_MAX ? twice : (unsigned)HF_TRIAL_PERIOD_MAX;
 }
 
-static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases) {
+static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                  enum hf_trial_way first) {
     hf_store_relaxed(&trial->lock, lock);
     for (int way = 0; way < HF_TRIAL_WAYS; way++)
         hf_store_relaxed(&trial->rate[way], 0);
     hf_store_relaxed(&trial->turn_ns, 0);
     hf_trial_set_period(trial, HF_TRIAL_PERIOD_MIN);
-    hf_trial_begin_window(trial, releases, HF_TRIAL_LEAVE);
+    hf_trial_begin_window(trial, releases, first);
 }
 
 // Adds to what is known of the window's way.
@@ -121,24 +130,48 @@ static inline enum hf_trial_way hf_trial_next_way(struct hf_trial *trial) {
     return (take > leave) != worse ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE;
 }
 
-// A look that found the word of a hot lock FREE, at the time `now_ns` (CLOCK_MONOTONIC): whether to leave it.
-static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                   uint64_t now_ns) {
+// A look at the time `now_ns` (CLOCK_MONOTONIC): which way to go; `first`, where nothing is known of this lock.
+static inline enum hf_trial_way hf_trial_look(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                              uint64_t now_ns, enum hf_trial_way first) {
     uint64_t since_ns = hf_load_relaxed(&trial->since_ns);
     uint64_t age_ns = now_ns > since_ns ? now_ns - since_ns : 0; // another CPU's clock may be a little ahead
     bool ours = hf_load_relaxed(&trial->lock) == lock;
     bool over = age_ns >= (ours ? HF_TRIAL_WINDOW_NS : HF_TRIAL_STALE_NS);
     if (!over || !hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
-        return !ours || hf_load_relaxed(&trial->way) == HF_TRIAL_LEAVE;
+        return ours ? (enum hf_trial_way)hf_load_relaxed(&trial->way) : first;
     if (!ours) {
-        hf_trial_begin(trial, lock, releases);
-        return true;
+        hf_trial_begin(trial, lock, releases, first);
+        return first;
     }
     if (age_ns < HF_TRIAL_STALE_NS)
         hf_trial_learn(trial, releases, age_ns);
     enum hf_trial_way way = hf_trial_next_way(trial);
     hf_trial_begin_window(trial, releases, way);
-    return way == HF_TRIAL_LEAVE;
+    return way;
+}
+
+// A look that found the word of a hot lock FREE: whether to leave it.
+static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                   uint64_t now_ns) {
+    return hf_trial_look(trial, lock, releases, now_ns, HF_TRIAL_LEAVE) == HF_TRIAL_LEAVE;
+}
+
+static inline bool hf_trial_is_for_longer_sections(const struct hf_trial *trial) {
+    return hf_load_relaxed(&trial->rate[HF_TRIAL_TAKE]) >= HF_TRIAL_RATE_MIN &&
+           hf_load_relaxed(&trial->rate[HF_TRIAL_LEAVE]) < HF_TRIAL_RATE_HOT;
+}
+
+// Any look at a lock that is not hot: whether to leave its word, FREE or when it will be.
+static inline bool hf_trial_leaves_unhot(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                         uint64_t now_ns) {
+    return hf_trial_look(trial, lock, releases, now_ns, HF_TRIAL_TAKE) == HF_TRIAL_LEAVE &&
+           hf_trial_is_for_longer_sections(trial);
+}
+
+// The same before the first look, when it is not known yet whether the lock is hot.
+static inline bool hf_trial_has_it_left(const struct hf_trial *trial, const void *lock) {
+    return hf_load_relaxed(&trial->lock) == lock && hf_load_relaxed(&trial->way) == HF_TRIAL_LEAVE &&
+           hf_trial_is_for_longer_sections(trial);
 }
 
 // Do batches get the lock released more often by so much that it is no accident?

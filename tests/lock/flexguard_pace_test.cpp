@@ -7,7 +7,8 @@
 // (NoReleaseIsAnAnswerToo); `seen` renewed at looks that find it held (AReleaseJustSeenIsNoNews); the slice never over
 // (ASliceEnds); `since` not cut to 16 bits (ACountMayWrap); an age below zero taken for a great one
 // (AClockMayBeBehind); asked without a release, or while it is hot, or at once again (AsksWhenItHasMissedARelease);
-// a slice of its own for who has left the lock alone before (TakesItsTurnAfterANap).
+// a slice of its own for who has left the lock alone before (TakesItsTurnAfterANap); `batches` not looked at
+// (LeavesWhatIsNotHotWhereThatIsKnownToPay), or for a long slice (AShortSliceEnds).
 #include <gtest/gtest.h>
 
 #include "holdfast/flexguard.h"
@@ -74,6 +75,24 @@ TEST_F(flexguard_pace, TakesWhatItsOwnerComesBackForTooSeldom) {
     EXPECT_FALSE(takes(HF_HOT_NS, 1)) << "not known yet";
     EXPECT_TRUE(takes(HF_HOT_WINDOW_NS, 1));
     EXPECT_TRUE(hf_pace_takes_at_once(&pace, ++releases)) << "known now";
+}
+
+TEST_F(flexguard_pace, LeavesWhatIsNotHotWhereThatIsKnownToPay) {
+    EXPECT_FALSE(takes(HF_HOT_NS, 1));
+    pace.batches = true;
+    for (int look = 0; look < 10; look++)
+        EXPECT_FALSE(takes(10 * HF_HOT_NS, 1));
+    EXPECT_FALSE(pace.hot);
+    EXPECT_FALSE(asks());
+    EXPECT_GT(hf_rests_before_next_look(HF_RESTS_MAX, &pace), static_cast<int>(HF_RESTS_MAX));
+    EXPECT_TRUE(takes(1, 0)) << "its owner has not come back";
+}
+
+TEST_F(flexguard_pace, AShortSliceEnds) {
+    pace.batches = true;
+    finds_it_held(HF_COLD_NS, 0);
+    EXPECT_FALSE(takes(unsigned{HF_PACE_SHORT_SLICE_NS} - unsigned{HF_COLD_NS} - 1, 10));
+    EXPECT_TRUE(takes(1, 10));
 }
 
 TEST_F(flexguard_pace, IsHotByWhatAWindowCounts) {

@@ -8,7 +8,8 @@
 // however late they end (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the trial's
 // lock not compared (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind); an eighth more
 // not asked for, or of a way that is not known, or of another's lock (BatchesClearlyPayWhereTheyGiveAnEighthMore); a
-// turn without an end, or none (ATurnEnds).
+// turn without an end, or none (ATurnEnds); what is not hot left at first (IsTakenUntilItIsKnown), or with no least rate
+// (IsTakenWhereItsOwnerWillNotBeBackSoon), or no greatest one (IsForOthersToLeaveWhereThatMakesItHot).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_trial.h"
@@ -128,13 +129,58 @@ TEST_F(flexguard_trial, BatchesClearlyPayWhereTheyGiveAnEighthMore) {
     EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &lock));
 }
 
+// The same for a lock that is not hot.
+struct flexguard_trial_unhot : flexguard_trial {
+    bool unhot_window(unsigned leaving, unsigned taking) {
+        bool left = hf_trial_leaves_unhot(&trial, &lock, releases, now_ns);
+        EXPECT_EQ(left, hf_trial_has_it_left(&trial, &lock));
+        releases = static_cast<hf_release_count>(releases + (left ? leaving : taking));
+        now_ns += window_ns;
+        return left;
+    }
+
+    int unhot_left_of(int windows, unsigned leaving, unsigned taking) {
+        int left = 0;
+        for (int i = 0; i < windows; i++)
+            left += unhot_window(leaving, taking);
+        return left;
+    }
+};
+
+TEST_F(flexguard_trial_unhot, IsTakenUntilItIsKnown) {
+    EXPECT_FALSE(hf_trial_has_it_left(&trial, &lock));
+    EXPECT_FALSE(unhot_window(150, 100));
+    EXPECT_TRUE(unhot_window(150, 100));
+    EXPECT_GE(unhot_left_of(8, 150, 100), 7);
+    EXPECT_FALSE(hf_trial_has_it_left(&trial, &other));
+    EXPECT_FALSE(hf_trial_leaves_unhot(&trial, &other, 0, now_ns - 1)) << "not its trial";
+}
+
+TEST_F(flexguard_trial_unhot, IsTakenWhereThatIsBetter) {
+    EXPECT_LE(unhot_left_of(12, 100, 120), 2);
+}
+
+TEST_F(flexguard_trial_unhot, IsTakenWhereItsOwnerWillNotBeBackSoon) {
+    unsigned rare = HF_TRIAL_RATE_MIN / 10 - 1;
+    EXPECT_EQ(unhot_left_of(64, 2 * rare, rare), 0);
+    trial = {};
+    EXPECT_GT(unhot_left_of(64, 2 * rare + 4, rare + 2), 32);
+}
+
+TEST_F(flexguard_trial_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
+    unsigned hot = HF_TRIAL_RATE_HOT / 10 + 10;
+    unhot_left_of(2, hot, 100);
+    EXPECT_FALSE(unhot_window(hot, 100));
+    EXPECT_TRUE(hf_trial_leaves(&trial, &lock, releases, now_ns));
+}
+
 TEST_F(flexguard_trial, ATurnEnds) {
     EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns));
     hf_trial_begin_turn(&trial, now_ns);
     EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns - 1)) << "another CPU's clock";
     EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS - 1));
     EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS));
-    hf_trial_begin(&trial, &other, 0);
+    hf_trial_begin(&trial, &other, 0, HF_TRIAL_LEAVE);
     EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns)) << "another lock's";
 }
 
