@@ -243,7 +243,10 @@ looking:
     // take_or_announce
 announcing:
     slept = true; // if it does not get the lock
-    exchange_for_sleepers(holding);
+    if
+    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH }; goto sleeping
+    :: exchange_for_sleepers(holding) // whatever it is by now
+    fi;
 sleeping:
     ASSERT(I3, queue_state[me] == HF_QUEUE_IDLE);
     futex_wait(returned);

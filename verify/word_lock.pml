@@ -53,7 +53,10 @@ waiting:
     fi;
     slept = true;
 #endif
-    exchange_for_sleepers(holding);
+    if
+    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH }; goto sleeping
+    :: exchange_for_sleepers(holding) // whatever it is by now
+    fi;
 sleeping:
     futex_wait(returned);
     goto waiting;

@@ -49,7 +49,7 @@ enum {
 // critical.
 static bool take_or_announce(uint32_t *word, struct hf_thread_record *self) {
     hf_critical_enter(self);
-    if (hf_exchange_acquire(word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE)
+    if (hf_word_take_or_announce(word))
         return true;
     hf_critical_leave(self);
     return false;

@@ -50,6 +50,15 @@ static inline bool hf_word_trylock(uint32_t *word, enum hf_word_state held) {
     return hf_cas_acquire(word, HF_WORD_FREE, held);
 }
 
+// Of a thread on its way to sleep: takes the lock if it is free, as HF_WORD_HELD_WITH_SLEEPERS. If not, the word said
+// that when it looked, and the thread may sleep on it as long as it does. A word that says so already is only read, as
+// in glibc: an exchange that comes upon one that was just given back gets the lock by luck, with a sleeper to wake that
+// there need not be.
+static inline bool hf_word_take_or_announce(uint32_t *word) {
+    return hf_load_relaxed(word) != HF_WORD_HELD_WITH_SLEEPERS &&
+           hf_exchange_acquire(word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE;
+}
+
 // The same as HF_WORD_HELD, of a word that no other process takes: what costs most, an atomic instruction, is spared
 // while there is no other thread, as glibc spares it in pthread_mutex_lock and pthread_mutex_unlock. There only: in
 // between may come a signal handler, which may not call these two, but may try to take the lock and keep it.
