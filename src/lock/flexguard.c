@@ -141,6 +141,8 @@ static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct 
 static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
                            enum hf_word_state held, struct hf_naps *naps, struct hf_wait *wait) {
     struct hf_pace pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
+    if (hf_trial_is_of_slow_lock(hf_trial_of(word), word, pace.seen, pace.window_ns))
+        return false;
     int rests = HF_HOT_RESTS;
     hf_pause_and_rest(rests);
     if (hf_load_relaxed(releases) == pace.seen)

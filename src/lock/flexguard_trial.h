@@ -30,6 +30,7 @@
 #include "base/address_hash.h"
 #include "base/atomic.h"
 #include "lock/flexguard_pace.h"
+#include "lock/release_rate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,6 +69,7 @@ struct hf_trial {
     uint16_t windows_left;        // until the next
     hf_release_count seen;        // at the window's begin
     uint8_t way;                  // enum hf_trial_way
+    struct hf_release_rate whole; // whatever the way, and of waits that go neither
 } __attribute__((aligned(64)));
 
 // So many that locks which are hot at a time hardly meet; a page for each 64 of them.
@@ -95,14 +97,27 @@ static inline unsigned hf_trial_longer_period(const struct hf_trial *trial) {
     return twice < HF_TRIAL_PERIOD_MAX ? twice : (unsigned)HF_TRIAL_PERIOD_MAX;
 }
 
-static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases,
+static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases, uint64_t now_ns,
                                   enum hf_trial_way first) {
     hf_store_relaxed(&trial->lock, lock);
     for (int way = 0; way < HF_TRIAL_WAYS; way++)
         hf_store_relaxed(&trial->rate[way], 0);
     hf_store_relaxed(&trial->turn_ns, 0);
+    hf_release_rate_begin(&trial->whole, releases, now_ns);
     hf_trial_set_period(trial, HF_TRIAL_PERIOD_MIN);
     hf_trial_begin_window(trial, releases, first);
+}
+
+static inline uint64_t hf_trial_age(uint64_t since_ns, uint64_t now_ns) {
+    return now_ns > since_ns ? now_ns - since_ns : 0; // another CPU's clock may be a little ahead
+}
+
+// The trial is another lock's: it is this one's from now on, if nobody has looked at it for long.
+static inline void hf_trial_take_over(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                      uint64_t now_ns, enum hf_trial_way first) {
+    uint64_t since_ns = hf_load_relaxed(&trial->since_ns);
+    if (hf_trial_age(since_ns, now_ns) >= HF_TRIAL_STALE_NS && hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
+        hf_trial_begin(trial, lock, releases, now_ns, first);
 }
 
 // Adds to what is known of the window's way.
@@ -133,16 +148,13 @@ static inline enum hf_trial_way hf_trial_next_way(struct hf_trial *trial) {
 // A look at the time `now_ns` (CLOCK_MONOTONIC): which way to go; `first`, where nothing is known of this lock.
 static inline enum hf_trial_way hf_trial_look(struct hf_trial *trial, const void *lock, hf_release_count releases,
                                               uint64_t now_ns, enum hf_trial_way first) {
-    uint64_t since_ns = hf_load_relaxed(&trial->since_ns);
-    uint64_t age_ns = now_ns > since_ns ? now_ns - since_ns : 0; // another CPU's clock may be a little ahead
-    bool ours = hf_load_relaxed(&trial->lock) == lock;
-    bool over = age_ns >= (ours ? HF_TRIAL_WINDOW_NS : HF_TRIAL_STALE_NS);
-    if (!over || !hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
-        return ours ? (enum hf_trial_way)hf_load_relaxed(&trial->way) : first;
-    if (!ours) {
-        hf_trial_begin(trial, lock, releases, first);
+    if (hf_load_relaxed(&trial->lock) != lock) {
+        hf_trial_take_over(trial, lock, releases, now_ns, first);
         return first;
     }
+    uint64_t since_ns = hf_load_relaxed(&trial->since_ns), age_ns = hf_trial_age(since_ns, now_ns);
+    if (age_ns < HF_TRIAL_WINDOW_NS || !hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
+        return (enum hf_trial_way)hf_load_relaxed(&trial->way);
     if (age_ns < HF_TRIAL_STALE_NS)
         hf_trial_learn(trial, releases, age_ns);
     enum hf_trial_way way = hf_trial_next_way(trial);
@@ -172,6 +184,17 @@ static inline bool hf_trial_leaves_unhot(struct hf_trial *trial, const void *loc
 static inline bool hf_trial_has_it_left(const struct hf_trial *trial, const void *lock) {
     return hf_load_relaxed(&trial->lock) == lock && hf_load_relaxed(&trial->way) == HF_TRIAL_LEAVE &&
            hf_trial_is_for_longer_sections(trial);
+}
+
+// A thread comes to wait for it: is it known to be released too seldom for looks to be of any use?
+static inline bool hf_trial_is_of_slow_lock(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                            uint64_t now_ns) {
+    if (hf_load_relaxed(&trial->lock) != lock) {
+        hf_trial_take_over(trial, lock, releases, now_ns, HF_TRIAL_TAKE);
+        return false;
+    }
+    hf_release_rate_look(&trial->whole, releases, now_ns);
+    return hf_release_rate_is_slow(&trial->whole);
 }
 
 // Do batches get the lock released more often by so much that it is no accident?

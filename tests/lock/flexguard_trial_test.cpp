@@ -174,13 +174,36 @@ TEST_F(flexguard_trial_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
     EXPECT_TRUE(hf_trial_leaves(&trial, &lock, releases, now_ns));
 }
 
+TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
+    auto comes = [this](const void *lock_, uint64_t after_ns, unsigned more_releases) {
+        now_ns += after_ns;
+        releases = static_cast<hf_release_count>(releases + more_releases);
+        return hf_trial_is_of_slow_lock(&trial, lock_, releases, now_ns);
+    };
+    constexpr unsigned slow = HF_RATE_WINDOW_NS / HF_RATE_SLOW_NS - 1, not_slow = slow + 2;
+    EXPECT_FALSE(comes(&lock, 0, 1));
+    EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS - 1, slow)) << "not known yet";
+    EXPECT_TRUE(comes(&lock, 1, 0));
+    EXPECT_TRUE(comes(&lock, 0, 5 * slow)) << "no window has passed";
+    EXPECT_FALSE(comes(&other, 0, 0)) << "not its trial";
+    EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS, 0)) << "it was released more often since";
+    EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS, not_slow));
+    EXPECT_TRUE(comes(&lock, HF_RATE_WINDOW_NS, slow));
+    EXPECT_FALSE(comes(&lock, HF_RATE_STALE_NS, 0)) << "the count may have wrapped";
+    EXPECT_TRUE(comes(&lock, HF_RATE_WINDOW_NS, 0));
+    now_ns -= 1;
+    EXPECT_TRUE(comes(&lock, 0, 0)) << "a clock may be behind";
+    EXPECT_FALSE(comes(&other, HF_TRIAL_STALE_NS, 0));
+    EXPECT_FALSE(comes(&lock, 0, 0)) << "it is the other's now";
+}
+
 TEST_F(flexguard_trial, ATurnEnds) {
     EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns));
     hf_trial_begin_turn(&trial, now_ns);
     EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns - 1)) << "another CPU's clock";
     EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS - 1));
     EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS));
-    hf_trial_begin(&trial, &other, 0, HF_TRIAL_LEAVE);
+    hf_trial_begin(&trial, &other, 0, now_ns, HF_TRIAL_LEAVE);
     EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns)) << "another lock's";
 }
 

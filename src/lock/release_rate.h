@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How often a lock is given back, as far as those who come to wait for it know: each looks at its count of releases.
+//
+//                     a look after HF_RATE_WINDOW_NS
+//     not known  -----------------------------------------> known  --+  the same: known anew
+//               <-----------------------------------------          <+
+//                     the next look comes too late: the count may have wrapped
+//
+// Advice, as all that is made of it: two that look at once may spoil a window.
+#ifndef HF_LOCK_RELEASE_RATE_H
+#define HF_LOCK_RELEASE_RATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "lock/flexguard_pace.h"
+
+enum {
+    HF_RATE_WINDOW_NS = 1000 * 1000,
+    HF_RATE_STALE_NS = 2 * HF_RATE_WINDOW_NS, // no lock is released 65536 times in it
+    // A lock that is released less often than once in so long is slow: who has just found it held will not see it
+    // given back at a look (HF_HOT_NS later).
+    HF_RATE_SLOW_NS = 8 * HF_HOT_NS,
+};
+
+// Zeroed memory: not known.
+struct hf_release_rate {
+    uint64_t since_ns;
+    uint32_t in_a_millisecond; // and one; 0: not known
+    hf_release_count counted;  // at since_ns
+};
+
+static inline void hf_release_rate_begin(struct hf_release_rate *rate, hf_release_count releases, uint64_t now_ns) {
+    hf_store_relaxed(&rate->since_ns, now_ns);
+    hf_store_relaxed(&rate->in_a_millisecond, 0);
+    hf_store_relaxed(&rate->counted, releases);
+}
+
+// A look, at the time `now_ns` (CLOCK_MONOTONIC).
+static inline void hf_release_rate_look(struct hf_release_rate *rate, hf_release_count releases, uint64_t now_ns) {
+    uint64_t since_ns = hf_load_relaxed(&rate->since_ns);
+    uint64_t age_ns = now_ns > since_ns ? now_ns - since_ns : 0; // another CPU's clock may be a little ahead
+    if (age_ns < HF_RATE_WINDOW_NS || !hf_cas_relaxed(&rate->since_ns, since_ns, now_ns))
+        return;
+    hf_release_count since = (hf_release_count)(releases - hf_load_relaxed(&rate->counted));
+    bool known = age_ns < HF_RATE_STALE_NS;
+    hf_store_relaxed(&rate->counted, releases);
+    hf_store_relaxed(&rate->in_a_millisecond, known ? (uint32_t)(since * UINT64_C(1000000) / age_ns) + 1 : 0);
+}
+
+static inline bool hf_release_rate_is_slow(const struct hf_release_rate *rate) {
+    uint32_t known = hf_load_relaxed(&rate->in_a_millisecond);
+    return known != 0 && known <= 1000 * 1000 / HF_RATE_SLOW_NS;
+}
+
+#endif
