@@ -244,7 +244,7 @@ looking:
 announcing:
     slept = true; // if it does not get the lock
     if
-    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH }; goto sleeping
+    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH; sleeper[me] = AWAKE; ASSERT(I2, I2_HOLDS) }; goto sleeping
     :: exchange_for_sleepers(holding) // whatever it is by now
     fi;
 sleeping:

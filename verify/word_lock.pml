@@ -54,7 +54,7 @@ waiting:
     slept = true;
 #endif
     if
-    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH }; goto sleeping
+    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH; sleeper[me] = AWAKE; ASSERT(I2, I2_HOLDS) }; goto sleeping
     :: exchange_for_sleepers(holding) // whatever it is by now
     fi;
 sleeping:

@@ -74,6 +74,12 @@ user preferred_writer(const options &wanted) {
     return rwlock_holder(wanted, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 }
 
+user locker(const options &wanted) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    return holder(
+        wanted, [](unsigned) { pthread_mutex_lock(&lock); }, [] { pthread_mutex_unlock(&lock); });
+}
+
 user spinner(const options &wanted) {
     static pthread_spinlock_t lock;
     pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE);
@@ -166,6 +172,7 @@ user crowd_member(const options &wanted) {
 }
 
 const std::map<std::string, user (*)(const options &)> users{
+    {"mutex", locker},
     {"rwlock", reader_and_writer},
     {"rwlock-writers-first", preferred_writer},
     {"spin", spinner},

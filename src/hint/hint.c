@@ -58,6 +58,8 @@ bool hf_hint_is_fresh(void) {
 }
 
 void hf_hint_look_again(void) {
+    if (HF_UNLIKELY(hf_is_in_switch_storm()))
+        hf_hint_is_fresh(); // nobody spins, hence nobody else asks
     const struct hf_hint_page *page = hf_load_acquire(&doubted);
     if (HF_LIKELY(page == NULL))
         return;

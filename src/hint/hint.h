@@ -34,10 +34,14 @@ static inline const struct hf_hint_group *hf_own_group_on(const struct hf_hint_p
     return &page->group[hf_load_relaxed(&hf_own_group)];
 }
 
-// Do the threads of this process switch inside critical sections all the time? Then no hint about them is any good:
-// waiters sleep at once (monitor/switch_storm.bpf.h).
+static inline bool hf_is_left_alone_on(const struct hf_hint_page *page) {
+    return hf_load_relaxed(&hf_own_group_on(page)->left_alone_until_ns) != 0;
+}
+
+// Do threads of this process, or of others of its group, switch inside critical sections all the time? Then the monitor
+// does not look at them, and no hint about them is any good (monitor/switch_storm.bpf.h).
 static inline bool hf_is_in_switch_storm(void) {
-    return hf_load_relaxed(&hf_own_group_on(hf_load_relaxed(&hf_hint))->left_alone_until_ns) != 0;
+    return hf_is_left_alone_on(hf_load_relaxed(&hf_hint));
 }
 
 // Spinning pays while every lock holder and every next waiter is running (paper, section 3), and, beyond the paper,
@@ -47,7 +51,7 @@ static inline bool hf_spinning_pays(void) {
     // Both loads at each question: the group may be moved to another scope at any time (S1). One answer may be as old
     // as the time between the two.
     uint32_t scope = hf_load_relaxed(&hf_own_group_on(page)->reads) % HF_HINT_SCOPES;
-    if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0 || hf_is_in_switch_storm())
+    if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0 || hf_is_left_alone_on(page))
         return false;
     const struct hf_hint_cpu *cpu = hf_own_cpu(page);
     return cpu && hf_load_relaxed(&cpu->runnable) <= 1;
@@ -75,8 +79,8 @@ static inline enum hf_cpu_company hf_cpu_company(uint64_t now_ns) {
 // Reads the clock, so a spinning waiter asks only now and then. After a false answer this process listens to nobody.
 bool hf_hint_is_fresh(void);
 
-// Listens again to a page that was not kept up to date, once it is. Asked by waiters before they sleep; costs one load
-// unless there is such a page.
+// Listens again to a page that was not kept up to date, once it is; and no longer to one that says that we are left
+// alone, and whose monitor has died. Asked by waiters before they sleep; costs some loads in any other case.
 void hf_hint_look_again(void);
 
 // Starts listening to the page behind the descriptor (not closed here), as one of that group. False with errno when it

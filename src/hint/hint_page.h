@@ -98,7 +98,7 @@ struct hf_hint_page {
     uint64_t uncounted_total;       // critical threads that could not be marked (no memory), hence are not in the count
     uint64_t unseen_switches_total; // counted threads that got the CPU without the monitor seeing it
     uint64_t repairs_total;         // times that a count was found wrong and set right
-    uint64_t switch_storms_total;   // times that a group was left alone for a while
+    uint64_t switch_storms_total;   // times that a group was left alone, a second each
     uint64_t reserved1[4];
 
     struct hf_hint_scope scope[HF_HINT_SCOPES];

@@ -19,8 +19,8 @@
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
-// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock"). In a storm of
-// switches (monitor/switch_storm.bpf.h) nobody looks whether it is.
+// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock"). Nobody looks whether
+// it is where that is known to be for nothing.
 // Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
 // while the lock is released more often that way (flexguard_trial.h). Meanwhile it leaves its CPU to others who want it
 // (flexguard_nap.h). Who polls and never finds it free asks for it.
@@ -77,11 +77,12 @@ static enum look look_at(uint32_t *word, const hf_release_count *releases, struc
     }
     uint64_t now_ns = hf_monotonic_ns();
     hf_pace_learn(pace, is_free, count, now_ns);
-    struct hf_trial *trial = hf_trial_of(word);
-    pace->batches = !pace->hot && hf_trial_leaves_unhot(trial, word, count, now_ns);
+    struct hf_trial *trial = hf_trial_of(releases);
+    pace->batches = !pace->hot && hf_trial_leaves_unhot(trial, releases, count, now_ns) &&
+                    hf_pace_has_time_for_batches(pace, now_ns);
     if (!is_free)
         return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self) ? LOOK_TAKES : LOOK_FAILS;
-    if (!hf_pace_takes(pace, now_ns) && (pace->batches || hf_trial_leaves(trial, word, count, now_ns)))
+    if (!hf_pace_takes(pace, now_ns) && (pace->batches || hf_trial_leaves(trial, releases, count, now_ns)))
         return LOOK_LEAVES;
     return try_word(word, self, held);
 }
@@ -102,7 +103,6 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
         } else if (hf_queue_is_head(self)) {
             head = true;
             pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
-            pace.batches = hf_trial_has_it_left(hf_trial_of(word), word);
         }
         if (polls % HF_FRESHNESS_POLLS <= rests && !hf_hint_is_fresh())
             break;
@@ -130,10 +130,10 @@ static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
 // With the word left to an owner that comes back for it: whether the CPU was left to others meanwhile.
 static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct hf_naps *naps, struct hf_pace *pace,
                        enum hf_word_state held, struct hf_wait *wait) {
-    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, wait->self, word);
+    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, wait->self, releases);
     if (company == HF_CPU_ALONE || !wake_is_passed_on(word, held))
         return false;
-    *pace = hf_leave_cpu_to(company, word, releases, naps, wait);
+    *pace = hf_leave_cpu_to(company, releases, releases, naps, wait);
     return true;
 }
 
@@ -141,7 +141,7 @@ static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct 
 static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
                            enum hf_word_state held, struct hf_naps *naps, struct hf_wait *wait) {
     struct hf_pace pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
-    if (hf_trial_is_of_slow_lock(hf_trial_of(word), word, pace.seen, pace.window_ns))
+    if (!hf_trial_may_find_it_hot(hf_trial_of(releases), releases, pace.seen, pace.window_ns, !hf_is_in_switch_storm()))
         return false;
     int rests = HF_HOT_RESTS;
     hf_pause_and_rest(rests);
@@ -152,11 +152,11 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
         enum look look = look_at(word, releases, &pace, self, held);
         if (look == LOOK_TAKES) {
             if (naps->last_ns != 0)
-                hf_trial_begin_turn(hf_trial_of(word), hf_monotonic_ns());
+                hf_trial_begin_turn(hf_trial_of(releases), hf_monotonic_ns());
             return true;
         }
         rests = hf_rests_before_next_look(rests, &pace);
-        if (look == LOOK_LEAVES && leaves_cpu(word, releases, naps, &pace, held, wait))
+        if (look == LOOK_LEAVES && pace.hot && leaves_cpu(word, releases, naps, &pace, held, wait))
             rests = HF_HOT_RESTS;
         hf_pause_and_rest(rests);
     }
@@ -174,7 +174,7 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
             }
             hf_count(self, mode_switches);
         }
-        if (!hf_is_in_switch_storm() && poll_while_hot(word, releases, self, held, &naps, wait)) {
+        if (poll_while_hot(word, releases, self, held, &naps, wait)) {
             hf_count(self, spun);
             return 0;
         }

@@ -17,7 +17,9 @@
 //       hot or batches, within the slice
 //
 // A lock that is not hot may be worth leaving to its owner all the same, where its threads do little else than use it
-// for a microsecond at a time: that is known when it has been tried (flexguard_trial.h), `batches`. Its slices are short.
+// for a microsecond at a time: that is known when it has been tried (flexguard_trial.h), `batches`. Its slice is short.
+// But who waits goes on looking seldom after it, and takes the word when it finds it FREE, by luck; if it has none for
+// two of the other slices, it asks.
 //
 // Each look takes the line from the owner. While the word is to be left who polls looks less and less often; else as
 // often as it can, since what it waits for is one moment, as short as its owner stays away.
@@ -81,7 +83,7 @@ struct hf_pace {
     hf_release_count asked;  // count at the last question, or the first look
     uint64_t ask_ns;         // not before
     bool hot;
-    bool batches; // it is to be left to its owner even if it is not hot: the caller's to set
+    bool batches; // it is to be left to its owner even if it is not hot: the caller's to say, while there is time
     bool warm;    // a release has been seen, or waited for in vain
 };
 
@@ -103,6 +105,11 @@ static inline struct hf_pace hf_pace_begin_after_slice(hf_release_count releases
     struct hf_pace pace = hf_pace_begin(releases, now_ns);
     pace.slice_end_ns = now_ns;
     return pace;
+}
+
+// Of a lock that is not hot. Who has waited for longer looks as often as it can, and asks.
+static inline bool hf_pace_has_time_for_batches(const struct hf_pace *pace, uint64_t now_ns) {
+    return now_ns < pace->slice_end_ns + HF_PACE_SLICE_NS;
 }
 
 static inline bool hf_pace_may_leave(const struct hf_pace *pace) {

@@ -72,12 +72,13 @@ struct hf_trial {
     struct hf_release_rate whole; // whatever the way, and of waits that go neither
 } __attribute__((aligned(64)));
 
-// So many that locks which are hot at a time hardly meet; a page for each 64 of them.
-enum { HF_TRIALS_BITS = 8 };
+// So many that locks which are waited for at a time hardly meet; a page for each 64 of them.
+enum { HF_TRIALS_BITS = 10 };
 
 extern struct hf_trial hf_trials[1 << HF_TRIALS_BITS] __attribute__((visibility("hidden")));
 
-// `lock`, here and below: any address that is the lock's alone.
+// `lock`, here and below: any address that is the lock's alone. Of a mutex it is where its releases are counted: to who
+// is shown none it is another lock.
 static inline struct hf_trial *hf_trial_of(const void *lock) {
     return &hf_trials[hf_address_hash((uintptr_t)lock, HF_TRIALS_BITS)];
 }
@@ -180,21 +181,16 @@ static inline bool hf_trial_leaves_unhot(struct hf_trial *trial, const void *loc
            hf_trial_is_for_longer_sections(trial);
 }
 
-// The same before the first look, when it is not known yet whether the lock is hot.
-static inline bool hf_trial_has_it_left(const struct hf_trial *trial, const void *lock) {
-    return hf_load_relaxed(&trial->lock) == lock && hf_load_relaxed(&trial->way) == HF_TRIAL_LEAVE &&
-           hf_trial_is_for_longer_sections(trial);
-}
-
-// A thread comes to wait for it: is it known to be released too seldom for looks to be of any use?
-static inline bool hf_trial_is_of_slow_lock(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                            uint64_t now_ns) {
+// A thread comes to wait for it: is it released often enough for looks to be of use? `otherwise`: where that is not
+// known.
+static inline bool hf_trial_may_find_it_hot(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                            uint64_t now_ns, bool otherwise) {
     if (hf_load_relaxed(&trial->lock) != lock) {
         hf_trial_take_over(trial, lock, releases, now_ns, HF_TRIAL_TAKE);
-        return false;
+        return otherwise;
     }
     hf_release_rate_look(&trial->whole, releases, now_ns);
-    return hf_release_rate_is_slow(&trial->whole);
+    return hf_release_rate_is_known(&trial->whole) ? !hf_release_rate_is_slow(&trial->whole) : otherwise;
 }
 
 // Do batches get the lock released more often by so much that it is no accident?

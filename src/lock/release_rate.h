@@ -17,8 +17,8 @@
 #include "lock/flexguard_pace.h"
 
 enum {
-    HF_RATE_WINDOW_NS = 1000 * 1000,
-    HF_RATE_STALE_NS = 2 * HF_RATE_WINDOW_NS, // no lock is released 65536 times in it
+    HF_RATE_WINDOW_NS = 500 * 1000,
+    HF_RATE_STALE_NS = 2 * HF_RATE_WINDOW_NS, // no lock is released 65536 times in it, once in 15 ns
     // A lock that is released less often than once in so long is slow: who has just found it held will not see it
     // given back at a look (HF_HOT_NS later).
     HF_RATE_SLOW_NS = 8 * HF_HOT_NS,
@@ -49,9 +49,13 @@ static inline void hf_release_rate_look(struct hf_release_rate *rate, hf_release
     hf_store_relaxed(&rate->in_a_millisecond, known ? (uint32_t)(since * UINT64_C(1000000) / age_ns) + 1 : 0);
 }
 
+static inline bool hf_release_rate_is_known(const struct hf_release_rate *rate) {
+    return hf_load_relaxed(&rate->in_a_millisecond) != 0;
+}
+
+// Of one that is known.
 static inline bool hf_release_rate_is_slow(const struct hf_release_rate *rate) {
-    uint32_t known = hf_load_relaxed(&rate->in_a_millisecond);
-    return known != 0 && known <= 1000 * 1000 / HF_RATE_SLOW_NS;
+    return hf_load_relaxed(&rate->in_a_millisecond) <= 1000 * 1000 / HF_RATE_SLOW_NS;
 }
 
 #endif

@@ -425,6 +425,11 @@ static void clear_counts(struct hf_hint_page *page) {
         page->scope[i].preempted_critical_sections = 0;
 }
 
+static void end_storms(struct hf_hint_page *page) {
+    for (int i = 0; i < HF_HINT_GROUPS; i++)
+        page->group[i].left_alone_until_ns = 0;
+}
+
 // Run before anything is attached: there are no marks yet, and who listens to this page already asks the machine's
 // count. Totals start with the monitor, too.
 SEC("syscall")
@@ -432,10 +437,9 @@ int reset(void *context) {
     struct hf_hint_page *page = hint_page();
     if (!page)
         return 1;
-    for (int i = 0; i < HF_HINT_GROUPS; i++) {
+    for (int i = 0; i < HF_HINT_GROUPS; i++)
         set_group(page, i, HF_SCOPE_MACHINE, HF_SCOPE_MACHINE);
-        page->group[i].left_alone_until_ns = 0;
-    }
+    end_storms(page);
     for (int i = 0; i < HF_HINT_CPUS; i++)
         page->cpu[i].scope = HF_SCOPE_MACHINE;
     clear_counts(page);
@@ -470,5 +474,6 @@ int retire(void *context) {
         return 1;
     page->monitor_state = HF_MONITOR_RETIRED;
     clear_counts(page);
+    end_storms(page);
     return 0;
 }

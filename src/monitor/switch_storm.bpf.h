@@ -11,16 +11,16 @@
 // group's threads are neither looked at nor counted meanwhile: they can get into nobody's way either. A mark that is
 // not made can't leak, and one from before goes at its thread's next switch, as any (M1).
 //
-// Nothing but time ends it: while its threads are not looked at, nobody knows how they would do. Nor does it need the
-// monitor to be there: its waiters, which block, switch.
+// Nothing but time ends it: while its threads are not looked at, nobody knows how they would do. A monitor that goes
+// away ends it, too, or its waiters find out that it has (hf_hint_look_again).
 #ifndef HF_MONITOR_SWITCH_STORM_BPF_H
 #define HF_MONITOR_SWITCH_STORM_BPF_H
 
 #include "hint/hint_page.h"
 
-// docs/monitor.md, "Cost".
+// docs/monitor.md, "A storm of switches".
 enum {
-    HF_STORM_SAMPLED = 64,          // one critical departure in so many of a CPU's is looked at
+    HF_STORM_SAMPLED = 61, // one critical departure in so many of a CPU's is looked at; a prime: groups may alternate
     HF_STORM_PERIOD_NS = 20 * 1000, // a critical departure each so often on every CPU, for a beat, makes a storm
     HF_STORM_NS = 1000 * 1000 * 1000,
 };
@@ -56,8 +56,8 @@ static void storm_departure(struct hf_hint_page *page, uint32_t group, bool in_c
     if (++watch->samples < (uint64_t)cpus_online * (HF_HEARTBEAT_NS / HF_STORM_PERIOD_NS / HF_STORM_SAMPLED))
         return;
     watch->samples = 0;
-    page->group[number].left_alone_until_ns = page->heartbeat_ns + HF_STORM_NS;
-    __sync_fetch_and_add(&page->switch_storms_total, 1);
+    if (__sync_val_compare_and_swap(&page->group[number].left_alone_until_ns, 0, page->heartbeat_ns + HF_STORM_NS) == 0)
+        __sync_fetch_and_add(&page->switch_storms_total, 1);
 }
 
 static bool storm_goes_on(struct hf_hint_page *page, uint32_t group) {

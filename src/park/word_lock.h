@@ -19,7 +19,7 @@
 //
 // I1  Exclusion. Only the thread that moved the word out of FREE is inside.
 // I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake one, or
-//     a woken thread is on its way to store that.
+//     a woken thread is on its way to store that, or to find it stored.
 //     Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who still
 //     sleeps.
 // I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it

@@ -62,6 +62,17 @@ TEST_F(hint, SpinningDoesNotPayInAStormOfSwitches) {
     EXPECT_FALSE(hf_is_in_switch_storm());
 }
 
+TEST_F(hint, AMonitorThatDiesInAStormOfSwitchesIsListenedToNoLonger) {
+    hf_hint_listen_to(page_.get());
+    page_->group[HF_GROUP_OF_ALL].left_alone_until_ns = 1;
+    hf_hint_look_again();
+    EXPECT_TRUE(hf_is_in_switch_storm());
+    page_->heartbeat_ns = 1;
+    hf_hint_look_again();
+    EXPECT_FALSE(hf_is_in_switch_storm());
+    EXPECT_FALSE(hf_hint_has_monitor());
+}
+
 TEST_F(hint, TheCpusCompanyIsForeignWhereOthersWantItAndHadItLately) {
     uint64_t now_ns = hf_monotonic_ns();
     EXPECT_EQ(hf_cpu_company(now_ns), HF_CPU_ALONE) << "without a monitor nobody knows";

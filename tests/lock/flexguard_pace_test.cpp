@@ -8,7 +8,8 @@
 // (ASliceEnds); `since` not cut to 16 bits (ACountMayWrap); an age below zero taken for a great one
 // (AClockMayBeBehind); asked without a release, or while it is hot, or at once again (AsksWhenItHasMissedARelease);
 // a slice of its own for who has left the lock alone before (TakesItsTurnAfterANap); `batches` not looked at
-// (LeavesWhatIsNotHotWhereThatIsKnownToPay), or for a long slice (AShortSliceEnds).
+// (LeavesWhatIsNotHotWhereThatIsKnownToPay), or for a long slice (AShortSliceEnds), or without end
+// (ThereIsAnEndToBatchesOfALockThatIsNotHot).
 #include <gtest/gtest.h>
 
 #include "holdfast/flexguard.h"
@@ -93,6 +94,12 @@ TEST_F(flexguard_pace, AShortSliceEnds) {
     finds_it_held(HF_COLD_NS, 0);
     EXPECT_FALSE(takes(unsigned{HF_PACE_SHORT_SLICE_NS} - unsigned{HF_COLD_NS} - 1, 10));
     EXPECT_TRUE(takes(1, 10));
+}
+
+TEST_F(flexguard_pace, ThereIsAnEndToBatchesOfALockThatIsNotHot) {
+    uint64_t end_ns = now_ns + 2 * uint64_t{HF_PACE_SLICE_NS};
+    EXPECT_TRUE(hf_pace_has_time_for_batches(&pace, end_ns - 1));
+    EXPECT_FALSE(hf_pace_has_time_for_batches(&pace, end_ns));
 }
 
 TEST_F(flexguard_pace, IsHotByWhatAWindowCounts) {

@@ -133,7 +133,6 @@ TEST_F(flexguard_trial, BatchesClearlyPayWhereTheyGiveAnEighthMore) {
 struct flexguard_trial_unhot : flexguard_trial {
     bool unhot_window(unsigned leaving, unsigned taking) {
         bool left = hf_trial_leaves_unhot(&trial, &lock, releases, now_ns);
-        EXPECT_EQ(left, hf_trial_has_it_left(&trial, &lock));
         releases = static_cast<hf_release_count>(releases + (left ? leaving : taking));
         now_ns += window_ns;
         return left;
@@ -148,11 +147,9 @@ struct flexguard_trial_unhot : flexguard_trial {
 };
 
 TEST_F(flexguard_trial_unhot, IsTakenUntilItIsKnown) {
-    EXPECT_FALSE(hf_trial_has_it_left(&trial, &lock));
     EXPECT_FALSE(unhot_window(150, 100));
     EXPECT_TRUE(unhot_window(150, 100));
     EXPECT_GE(unhot_left_of(8, 150, 100), 7);
-    EXPECT_FALSE(hf_trial_has_it_left(&trial, &other));
     EXPECT_FALSE(hf_trial_leaves_unhot(&trial, &other, 0, now_ns - 1)) << "not its trial";
 }
 
@@ -175,19 +172,25 @@ TEST_F(flexguard_trial_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
 }
 
 TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
-    auto comes = [this](const void *lock_, uint64_t after_ns, unsigned more_releases) {
+    bool known = false;
+    auto comes = [&](const void *lock_, uint64_t after_ns, unsigned more_releases) {
         now_ns += after_ns;
         releases = static_cast<hf_release_count>(releases + more_releases);
-        return hf_trial_is_of_slow_lock(&trial, lock_, releases, now_ns);
+        bool hot = hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, true);
+        known = hot == hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, false);
+        return !hot;
     };
     constexpr unsigned slow = HF_RATE_WINDOW_NS / HF_RATE_SLOW_NS - 1, not_slow = slow + 2;
     EXPECT_FALSE(comes(&lock, 0, 1));
-    EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS - 1, slow)) << "not known yet";
+    EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS - 1, slow));
+    EXPECT_FALSE(known);
     EXPECT_TRUE(comes(&lock, 1, 0));
+    EXPECT_TRUE(known);
     EXPECT_TRUE(comes(&lock, 0, 5 * slow)) << "no window has passed";
     EXPECT_FALSE(comes(&other, 0, 0)) << "not its trial";
     EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS, 0)) << "it was released more often since";
     EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS, not_slow));
+    EXPECT_TRUE(known);
     EXPECT_TRUE(comes(&lock, HF_RATE_WINDOW_NS, slow));
     EXPECT_FALSE(comes(&lock, HF_RATE_STALE_NS, 0)) << "the count may have wrapped";
     EXPECT_TRUE(comes(&lock, HF_RATE_WINDOW_NS, 0));
