@@ -19,8 +19,8 @@
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
-// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock"). Nobody looks whether
-// it is where that is known to be for nothing.
+// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock"). Nobody looks
+// whether it is where that is known to be for nothing.
 // Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
 // while the lock is released more often that way (flexguard_trial.h). Meanwhile it leaves its CPU to others who want it
 // (flexguard_nap.h). Who polls and never finds it free asks for it.

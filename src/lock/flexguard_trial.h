@@ -14,9 +14,9 @@
 // the fewer there are.
 // A window whose end nobody looked for tells nothing: its owner was preempted, or nobody waited.
 //
-// A hot lock is left at first. Of one that is not, the word is taken until it is known how often it is released so; left
-// only if that is once in some microseconds, else its owner will not be back soon; and not if it comes to be hot by
-// being left: then it is for who finds it hot to leave it.
+// A hot lock is left at first. Of one that is not, the word is taken until it is known how often it is released so;
+// left only if that is once in some microseconds, else its owner will not be back soon; and not if it comes to be hot
+// by being left: then it is for who finds it hot to leave it.
 //
 // T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
 //     lock's address in a table without chains, locks that meet there take turns, and who finds another's leaves the

@@ -8,8 +8,9 @@
 // however late they end (AWindowThatNobodySawEndTellsNothing); `since` not cut to 16 bits (ACountMayWrap); the trial's
 // lock not compared (TwoLocksTakeTurns); an age below zero taken for a great one (AClockMayBeBehind); an eighth more
 // not asked for, or of a way that is not known, or of another's lock (BatchesClearlyPayWhereTheyGiveAnEighthMore); a
-// turn without an end, or none (ATurnEnds); what is not hot left at first (IsTakenUntilItIsKnown), or with no least rate
-// (IsTakenWhereItsOwnerWillNotBeBackSoon), or no greatest one (IsForOthersToLeaveWhereThatMakesItHot).
+// turn without an end, or none (ATurnEnds); what is not hot left at first (IsTakenUntilItIsKnown), or with no least
+// rate (IsTakenWhereItsOwnerWillNotBeBackSoon), or no greatest one (IsForOthersToLeaveWhereThatMakesItHot); a lock slow
+// of which nothing is known, or not begun anew, or its windows too short or stale (ALockThatIsSlowIsKnownToBe).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_trial.h"

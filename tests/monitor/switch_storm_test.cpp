@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Programs that switch all the time inside their critical sections are left alone for a while, and only they.
 //
-// Shown able to fail: when a storm never ends, or never begins, and when at_switch does not ask is_left_alone, the first
-// two; without end_storms in `retire`, EndsWithTheMonitor; when every departure counts as one in company (on a few
+// Shown able to fail: when a storm never ends, or never begins, and when at_switch does not ask is_left_alone, the
+// first two; without end_storms in `retire`, EndsWithTheMonitor; when every departure counts as one in company (on few
 // CPUs), IsNoneOfOneThread; when one sample makes a storm, IsNoneOfSomeThatSleepInside.
 #include <algorithm>
 #include <atomic>
