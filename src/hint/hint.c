@@ -57,9 +57,18 @@ bool hf_hint_is_fresh(void) {
     return false;
 }
 
+// In a storm of switches nobody spins, hence nobody else asks. Threads go to sleep all the time then, and the clock is
+// too dear to be read each time.
+static void ask_in_switch_storm(void) {
+    enum { SLEEPS_APART = 64 };
+    static __thread uint32_t sleeps __attribute__((tls_model("initial-exec")));
+    if (++sleeps % SLEEPS_APART == 0)
+        hf_hint_is_fresh();
+}
+
 void hf_hint_look_again(void) {
     if (HF_UNLIKELY(hf_is_in_switch_storm()))
-        hf_hint_is_fresh(); // nobody spins, hence nobody else asks
+        ask_in_switch_storm();
     const struct hf_hint_page *page = hf_load_acquire(&doubted);
     if (HF_LIKELY(page == NULL))
         return;
