@@ -34,6 +34,11 @@ static inline uint64_t hf_monotonic_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// How long ago that was; 0 where it was read on another CPU, whose clock may be a little ahead.
+static inline uint64_t hf_ns_since(uint64_t then_ns, uint64_t now_ns) {
+    return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 // How long one tick lasts. The first call measures it against CLOCK_MONOTONIC and takes some 20 ms.
 // Safe to call from several threads.
 double hf_tick_ns(void);

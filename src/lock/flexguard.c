@@ -133,7 +133,7 @@ static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct 
     enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, wait->self, releases);
     if (company == HF_CPU_ALONE || !wake_is_passed_on(word, held))
         return false;
-    *pace = hf_leave_cpu_to(company, releases, releases, naps, wait);
+    *pace = hf_leave_cpu_to(company, releases, naps, wait);
     return true;
 }
 

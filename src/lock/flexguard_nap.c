@@ -11,8 +11,8 @@ static bool should_step_aside(const struct hf_thread_record *self, uint64_t now_
 }
 
 enum hf_cpu_company hf_company_to_leave_cpu_to(const struct hf_naps *naps, const struct hf_thread_record *self,
-                                               const void *lock) {
-    if (!hf_naps_are_left(naps) || !hf_trial_batches_clearly_pay(hf_trial_of(lock), lock))
+                                               const hf_release_count *releases) {
+    if (!hf_naps_are_left(naps) || !hf_trial_batches_clearly_pay(hf_trial_of(releases), releases))
         return HF_CPU_ALONE;
     uint64_t now_ns = hf_monotonic_ns();
     enum hf_cpu_company company = hf_cpu_company(now_ns);
@@ -32,10 +32,10 @@ static void nap_while_it_is_not_our_turn(const struct hf_trial *trial, const hf_
     } while (hf_naps_are_left(naps) && hf_load_relaxed(releases) != before && !hf_trial_turn_is_over(trial, now_ns));
 }
 
-struct hf_pace hf_leave_cpu_to(enum hf_cpu_company company, const void *lock, const hf_release_count *releases,
-                               struct hf_naps *naps, struct hf_wait *wait) {
+struct hf_pace hf_leave_cpu_to(enum hf_cpu_company company, const hf_release_count *releases, struct hf_naps *naps,
+                               struct hf_wait *wait) {
     if (company == HF_CPU_FOREIGN)
-        nap_while_it_is_not_our_turn(hf_trial_of(lock), releases, naps, wait);
+        nap_while_it_is_not_our_turn(hf_trial_of(releases), releases, naps, wait);
     else
         hf_nap_in_wait(wait, HF_STEP_ASIDE_NS);
     uint64_t now_ns = hf_monotonic_ns();

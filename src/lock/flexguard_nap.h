@@ -88,14 +88,14 @@ static inline void hf_nap_in_wait(struct hf_wait *wait, uint32_t nap_ns) {
     hf_wait_awakes(wait);
 }
 
-// Whom who has left a hot lock to its owner should leave the CPU to as well; HF_CPU_ALONE: nobody. `lock` is the one by
-// which the lock has its trial.
+// Whom who has left a hot lock to its owner should leave the CPU to as well; HF_CPU_ALONE: nobody. `releases`, here and
+// below: where the lock's are counted, by which it has its trial.
 enum hf_cpu_company hf_company_to_leave_cpu_to(const struct hf_naps *naps, const struct hf_thread_record *self,
-                                               const void *lock) __attribute__((visibility("hidden")));
+                                               const hf_release_count *releases) __attribute__((visibility("hidden")));
 
 // Naps, until it is time to look at the lock again, which is to be done at this pace.
-struct hf_pace hf_leave_cpu_to(enum hf_cpu_company company, const void *lock, const hf_release_count *releases,
-                               struct hf_naps *naps, struct hf_wait *wait) __attribute__((visibility("hidden")));
+struct hf_pace hf_leave_cpu_to(enum hf_cpu_company company, const hf_release_count *releases, struct hf_naps *naps,
+                               struct hf_wait *wait) __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/rest.h"
 
 // Releases of a lock, counted by its owners, modulo 65536. Who reaches the word by another way (glibc's functions)
@@ -126,7 +127,7 @@ static inline bool hf_pace_takes_at_once(const struct hf_pace *pace, hf_release_
 static inline void hf_pace_learn(struct hf_pace *pace, bool is_free, hf_release_count releases, uint64_t now_ns) {
     if (is_free)
         pace->seen = releases;
-    uint64_t age_ns = now_ns > pace->window_ns ? now_ns - pace->window_ns : 0; // another CPU's clock may be ahead
+    uint64_t age_ns = hf_ns_since(pace->window_ns, now_ns);
     hf_release_count since = (hf_release_count)(releases - pace->window);
     // Who has just got the lock has cold caches. Its first section says nothing about the next ones.
     bool first_release = !pace->warm && since != 0;

@@ -19,8 +19,8 @@
 // by being left: then it is for who finds it hot to leave it.
 //
 // T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
-//     lock's address in a table without chains, locks that meet there take turns, and who finds another's leaves the
-//     word; two that write at once may spoil a window.
+//     lock's address in a table without chains, locks that meet there take turns, and who finds another's goes the
+//     way of one of which nothing is known; two that write at once may spoil a window.
 #ifndef HF_LOCK_FLEXGUARD_TRIAL_H
 #define HF_LOCK_FLEXGUARD_TRIAL_H
 
@@ -77,8 +77,7 @@ enum { HF_TRIALS_BITS = 10 };
 
 extern struct hf_trial hf_trials[1 << HF_TRIALS_BITS] __attribute__((visibility("hidden")));
 
-// `lock`, here and below: any address that is the lock's alone. Of a mutex it is where its releases are counted: to who
-// is shown none it is another lock.
+// `lock`, here and below: where the lock's releases are counted. To who is shown another count it is another lock.
 static inline struct hf_trial *hf_trial_of(const void *lock) {
     return &hf_trials[hf_address_hash((uintptr_t)lock, HF_TRIALS_BITS)];
 }
@@ -109,22 +108,17 @@ static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_r
     hf_trial_begin_window(trial, releases, first);
 }
 
-static inline uint64_t hf_trial_age(uint64_t since_ns, uint64_t now_ns) {
-    return now_ns > since_ns ? now_ns - since_ns : 0; // another CPU's clock may be a little ahead
-}
-
 // The trial is another lock's: it is this one's from now on, if nobody has looked at it for long.
 static inline void hf_trial_take_over(struct hf_trial *trial, const void *lock, hf_release_count releases,
                                       uint64_t now_ns, enum hf_trial_way first) {
     uint64_t since_ns = hf_load_relaxed(&trial->since_ns);
-    if (hf_trial_age(since_ns, now_ns) >= HF_TRIAL_STALE_NS && hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
+    if (hf_ns_since(since_ns, now_ns) >= HF_TRIAL_STALE_NS && hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
         hf_trial_begin(trial, lock, releases, now_ns, first);
 }
 
 // Adds to what is known of the window's way.
 static inline void hf_trial_learn(struct hf_trial *trial, hf_release_count releases, uint64_t took_ns) {
-    hf_release_count since = (hf_release_count)(releases - hf_load_relaxed(&trial->seen));
-    uint32_t now = (uint32_t)(since * UINT64_C(1000000) / took_ns) + 1;
+    uint32_t now = hf_releases_in_a_millisecond(hf_load_relaxed(&trial->seen), releases, took_ns);
     unsigned way = hf_load_relaxed(&trial->way) % HF_TRIAL_WAYS;
     uint32_t before = hf_load_relaxed(&trial->rate[way]);
     uint32_t other = hf_load_relaxed(&trial->rate[way == HF_TRIAL_LEAVE ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE]);
@@ -153,7 +147,7 @@ static inline enum hf_trial_way hf_trial_look(struct hf_trial *trial, const void
         hf_trial_take_over(trial, lock, releases, now_ns, first);
         return first;
     }
-    uint64_t since_ns = hf_load_relaxed(&trial->since_ns), age_ns = hf_trial_age(since_ns, now_ns);
+    uint64_t since_ns = hf_load_relaxed(&trial->since_ns), age_ns = hf_ns_since(since_ns, now_ns);
     if (age_ns < HF_TRIAL_WINDOW_NS || !hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
         return (enum hf_trial_way)hf_load_relaxed(&trial->way);
     if (age_ns < HF_TRIAL_STALE_NS)

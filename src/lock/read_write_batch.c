@@ -34,7 +34,7 @@ static enum look look_at(struct hf_rw_lock *lock, struct hf_pace *pace, struct h
     hf_pace_learn(pace, open, count, now_ns);
     if (!open)
         return LOOK_FAILS;
-    if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(hf_trial_of(lock), lock, count, now_ns))
+    if (!hf_pace_takes(pace, now_ns) && hf_trial_leaves(hf_trial_of(&lock->releases), &lock->releases, count, now_ns))
         return LOOK_LEAVES;
     return try_to_enter(lock, self, use) ? LOOK_ENTERS : LOOK_FAILS;
 }
@@ -46,10 +46,10 @@ static void found_cold(struct hf_rw_lock *lock) {
 // With the lock left to those who have it: whether the CPU was left to others meanwhile.
 static bool leaves_cpu(const struct hf_rw_lock *lock, struct hf_naps *naps, struct hf_pace *pace,
                        struct hf_wait *wait) {
-    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, wait->self, lock);
+    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, wait->self, &lock->releases);
     if (company == HF_CPU_ALONE)
         return false;
-    *pace = hf_leave_cpu_to(company, lock, &lock->releases, naps, wait);
+    *pace = hf_leave_cpu_to(company, &lock->releases, naps, wait);
     return true;
 }
 
@@ -92,6 +92,6 @@ bool hf_rw_take_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
     struct hf_naps naps = hf_naps_begin(!deadline && use != HF_RW_TO_WRITE_FIRST && hf_may_nap(self, 0));
     bool entered = poll_while_hot(lock, pace, self, use, &naps, wait);
     if (naps.last_ns != 0 && (entered || use == HF_RW_TO_READ))
-        hf_trial_begin_turn(hf_trial_of(lock), hf_monotonic_ns());
+        hf_trial_begin_turn(hf_trial_of(&lock->releases), hf_monotonic_ns());
     return entered;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "lock/flexguard_pace.h"
 
 enum {
@@ -31,6 +32,11 @@ struct hf_release_rate {
     hf_release_count counted;  // at since_ns
 };
 
+// And one, so that none is not 0.
+static inline uint32_t hf_releases_in_a_millisecond(hf_release_count before, hf_release_count after, uint64_t took_ns) {
+    return (uint32_t)((hf_release_count)(after - before) * UINT64_C(1000000) / took_ns) + 1;
+}
+
 static inline void hf_release_rate_begin(struct hf_release_rate *rate, hf_release_count releases, uint64_t now_ns) {
     hf_store_relaxed(&rate->since_ns, now_ns);
     hf_store_relaxed(&rate->in_a_millisecond, 0);
@@ -40,13 +46,13 @@ static inline void hf_release_rate_begin(struct hf_release_rate *rate, hf_releas
 // A look, at the time `now_ns` (CLOCK_MONOTONIC).
 static inline void hf_release_rate_look(struct hf_release_rate *rate, hf_release_count releases, uint64_t now_ns) {
     uint64_t since_ns = hf_load_relaxed(&rate->since_ns);
-    uint64_t age_ns = now_ns > since_ns ? now_ns - since_ns : 0; // another CPU's clock may be a little ahead
+    uint64_t age_ns = hf_ns_since(since_ns, now_ns);
     if (age_ns < HF_RATE_WINDOW_NS || !hf_cas_relaxed(&rate->since_ns, since_ns, now_ns))
         return;
-    hf_release_count since = (hf_release_count)(releases - hf_load_relaxed(&rate->counted));
+    hf_release_count before = hf_load_relaxed(&rate->counted);
     bool known = age_ns < HF_RATE_STALE_NS;
     hf_store_relaxed(&rate->counted, releases);
-    hf_store_relaxed(&rate->in_a_millisecond, known ? (uint32_t)(since * UINT64_C(1000000) / age_ns) + 1 : 0);
+    hf_store_relaxed(&rate->in_a_millisecond, known ? hf_releases_in_a_millisecond(before, releases, age_ns) : 0);
 }
 
 static inline bool hf_release_rate_is_known(const struct hf_release_rate *rate) {

@@ -22,8 +22,8 @@ constexpr uint64_t window_ns = HF_TRIAL_WINDOW_NS;
 struct flexguard_trial : testing::Test {
     // A window passes in which the word is released so many times, as its way has it. Returns whether it was left.
     bool window(unsigned leaving, unsigned taking, uint64_t length_ns = window_ns) {
-        bool left = hf_trial_leaves(&trial, &lock, releases, now_ns);
-        EXPECT_EQ(left, hf_trial_leaves(&trial, &lock, releases, now_ns + window_ns - 1)) << "one way in a window";
+        bool left = leaves(&trial, &lock, releases, now_ns);
+        EXPECT_EQ(left, leaves(&trial, &lock, releases, now_ns + window_ns - 1)) << "one way in a window";
         releases = static_cast<hf_release_count>(releases + (left ? leaving : taking));
         now_ns += length_ns;
         return left;
@@ -37,6 +37,7 @@ struct flexguard_trial : testing::Test {
         return left;
     }
 
+    bool (*leaves)(hf_trial *, const void *, hf_release_count, uint64_t) = hf_trial_leaves;
     hf_trial trial{};
     int lock{}, other{};
     uint64_t now_ns = 1'000'000'000;
@@ -132,43 +133,31 @@ TEST_F(flexguard_trial, BatchesClearlyPayWhereTheyGiveAnEighthMore) {
 
 // The same for a lock that is not hot.
 struct flexguard_trial_unhot : flexguard_trial {
-    bool unhot_window(unsigned leaving, unsigned taking) {
-        bool left = hf_trial_leaves_unhot(&trial, &lock, releases, now_ns);
-        releases = static_cast<hf_release_count>(releases + (left ? leaving : taking));
-        now_ns += window_ns;
-        return left;
-    }
-
-    int unhot_left_of(int windows, unsigned leaving, unsigned taking) {
-        int left = 0;
-        for (int i = 0; i < windows; i++)
-            left += unhot_window(leaving, taking);
-        return left;
-    }
+    flexguard_trial_unhot() { leaves = hf_trial_leaves_unhot; }
 };
 
 TEST_F(flexguard_trial_unhot, IsTakenUntilItIsKnown) {
-    EXPECT_FALSE(unhot_window(150, 100));
-    EXPECT_TRUE(unhot_window(150, 100));
-    EXPECT_GE(unhot_left_of(8, 150, 100), 7);
+    EXPECT_FALSE(window(150, 100));
+    EXPECT_TRUE(window(150, 100));
+    EXPECT_GE(left_of(8, 150, 100), 7);
     EXPECT_FALSE(hf_trial_leaves_unhot(&trial, &other, 0, now_ns - 1)) << "not its trial";
 }
 
 TEST_F(flexguard_trial_unhot, IsTakenWhereThatIsBetter) {
-    EXPECT_LE(unhot_left_of(12, 100, 120), 2);
+    EXPECT_LE(left_of(12, 100, 120), 2);
 }
 
 TEST_F(flexguard_trial_unhot, IsTakenWhereItsOwnerWillNotBeBackSoon) {
     unsigned rare = HF_TRIAL_RATE_MIN / 10 - 1;
-    EXPECT_EQ(unhot_left_of(64, 2 * rare, rare), 0);
+    EXPECT_EQ(left_of(64, 2 * rare, rare), 0);
     trial = {};
-    EXPECT_GT(unhot_left_of(64, 2 * rare + 4, rare + 2), 32);
+    EXPECT_GT(left_of(64, 2 * rare + 4, rare + 2), 32);
 }
 
 TEST_F(flexguard_trial_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
     unsigned hot = HF_TRIAL_RATE_HOT / 10 + 10;
-    unhot_left_of(2, hot, 100);
-    EXPECT_FALSE(unhot_window(hot, 100));
+    left_of(2, hot, 100);
+    EXPECT_FALSE(window(hot, 100));
     EXPECT_TRUE(hf_trial_leaves(&trial, &lock, releases, now_ns));
 }
 

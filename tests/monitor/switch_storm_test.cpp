@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <thread>
-#include <vector>
 
 #include "holdfast/flexguard.h"
 #include "monitor/followed_child.hpp"
@@ -21,31 +20,29 @@ namespace {
 
 constexpr int patience_ms = 20'000;
 
-struct shared_words {
-    std::atomic<bool> calm;
-};
+void yield_inside(hf_flexguard_t &lock) {
+    hf_flexguard_lock(&lock);
+    sched_yield();
+    hf_flexguard_unlock(&lock);
+}
 
 class switch_storm : public testing::Test {
 protected:
     std::unique_ptr<monitor> watcher = monitor_or_skip();
-    shared_words *shared =
-        new (mmap(nullptr, sizeof(shared_words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-            shared_words{};
+    std::atomic<bool> *calm = static_cast<std::atomic<bool> *>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 
     // Threads that yield while they hold a lock each, until `calm`. Then one holds its lock and sleeps, and again.
     void storm_until_calm() const {
         static hf_flexguard_t locks[256];
         unsigned threads = std::min(256u, 4 * std::max(1u, std::thread::hardware_concurrency()));
-        auto yield_inside = [this](hf_flexguard_t &lock) {
-            while (!shared->calm) {
-                hf_flexguard_lock(&lock);
-                sched_yield();
-                hf_flexguard_unlock(&lock);
-            }
+        auto storm = [this](hf_flexguard_t &lock) {
+            while (!*calm)
+                yield_inside(lock);
         };
         for (unsigned i = 1; i < threads; i++)
-            std::thread(yield_inside, std::ref(locks[i])).detach();
-        yield_inside(locks[0]);
+            std::thread(storm, std::ref(locks[i])).detach();
+        storm(locks[0]);
         for (;;) {
             hf_flexguard_lock(&locks[0]);
             usleep(100 * 1000);
@@ -53,16 +50,12 @@ protected:
         }
     }
 
-    std::uint64_t left_alone_until_ns() const {
-        return hf_load_relaxed(&watcher->page().group[HF_GROUP_OF_ALL].left_alone_until_ns);
+    bool is_left_alone() const {
+        return hf_load_relaxed(&watcher->page().group[HF_GROUP_OF_ALL].left_alone_until_ns) != 0;
     }
 
-    std::uint64_t sleeps() const { return hf_load_relaxed(&watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total); }
-
     bool is_left_alone_soon() const {
-        for (int waited_ms = 0; waited_ms < patience_ms && left_alone_until_ns() == 0; waited_ms++)
-            usleep(1000);
-        return left_alone_until_ns() != 0;
+        return comes_true([this] { return is_left_alone(); }, patience_ms);
     }
 };
 
@@ -84,10 +77,8 @@ TEST_F(switch_storm, IsNotCounted) {
 TEST_F(switch_storm, IsFollowedAgainAfterwards) {
     followed_child storm(*watcher, [this] { storm_until_calm(); });
     ASSERT_TRUE(is_left_alone_soon());
-    shared->calm = true;
-    for (int waited_ms = 0; waited_ms < patience_ms && left_alone_until_ns() != 0; waited_ms++)
-        usleep(1000);
-    EXPECT_EQ(left_alone_until_ns(), 0u);
+    *calm = true;
+    EXPECT_TRUE(comes_true([this] { return !is_left_alone(); }, patience_ms));
     EXPECT_EQ(count_settles(
                   *watcher, [](auto count) { return count == 1; }, patience_ms),
               1u);
@@ -104,15 +95,6 @@ TEST_F(switch_storm, EndsWithTheMonitor) {
     munmap(const_cast<hf_hint_page *>(page), sizeof(hf_hint_page));
 }
 
-[[noreturn]] void yield_inside() {
-    static hf_flexguard_t lock;
-    for (;;) {
-        hf_flexguard_lock(&lock);
-        sched_yield();
-        hf_flexguard_unlock(&lock);
-    }
-}
-
 TEST_F(switch_storm, IsNoneOfOneThread) {
     // They give each other the CPU, all the time: one is outside then, and the other one alone in the count.
     followed_child outside(*watcher, [] {
@@ -122,7 +104,9 @@ TEST_F(switch_storm, IsNoneOfOneThread) {
     });
     followed_child inside(*watcher, [] {
         stay_on_cpu(0);
-        yield_inside();
+        static hf_flexguard_t lock;
+        for (;;)
+            yield_inside(lock);
     });
     usleep(500 * 1000);
     EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].preemptions_total, 0u);
@@ -142,9 +126,8 @@ TEST_F(switch_storm, IsNoneOfSomeThatSleepInside) {
         std::thread(sleep_inside, std::ref(locks[0])).detach();
         sleep_inside(locks[1]);
     });
-    for (int waited_ms = 0; waited_ms < patience_ms && sleeps() < 500; waited_ms++)
-        usleep(1000);
-    EXPECT_GE(sleeps(), 500u);
+    const std::uint64_t *sleeps = &watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total;
+    EXPECT_TRUE(comes_true([sleeps] { return hf_load_relaxed(sleeps) >= 500; }, patience_ms));
     EXPECT_EQ(watcher->page().switch_storms_total, 0u);
 }
 
