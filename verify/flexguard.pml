@@ -98,6 +98,7 @@ proctype Thread(byte me) {
 #endif
 
 outside:
+    OWN_STORES_ARE_SEEN;
 #if LOCKS > 1
     if
     :: USES_FIRST -> lock = 0
@@ -121,8 +122,6 @@ contending:
     :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto returned
     // pthread_cond_wait in glibc starts with the exchange.
     :: true -> goto announcing
-    // glibc's __lll_lock_wait reads HELD_WITH_SLEEPERS and sleeps without storing it once more.
-    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH; slept = true }; goto sleeping
     fi;
 
     // hf_flexguard_wait
@@ -237,19 +236,28 @@ looking:
 #else
     :: atomic { slept -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto looking
 #endif
-    :: true // it is not hot
+    :: true -> goto announcing // it is not hot
     fi;
+
+taken:
+    sleeper_goes();
+    goto holding;
+timed_out:
+    sleeper_goes();
+    goto returned;
 
     // take_or_announce
 announcing:
+    sleeper_comes();
     slept = true; // if it does not get the lock
     if
     :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH; sleeper[me] = AWAKE; ASSERT(I2, I2_HOLDS) }; goto sleeping
-    :: exchange_for_sleepers(holding) // whatever it is by now
+    :: exchange_for_sleepers(taken) // whatever it is by now
     fi;
 sleeping:
     ASSERT(I3, queue_state[me] == HF_QUEUE_IDLE);
-    futex_wait(returned);
+    futex_wait(timed_out);
+    sleeper_goes();
     goto waiting;
 
 holding:
@@ -268,7 +276,7 @@ returned:
         :: nested -> nested = false; lock = 0; goto holding
         :: !nested -> lock = 0; goto outside
 #else
-        :: last_round -> destroyed = destroyed || last_user; goto finished
+        :: last_round && OWN_STORES_ARE_SEEN -> destroyed = destroyed || last_user; goto finished
         :: !last_round -> goto outside
 #endif
         fi
@@ -278,7 +286,7 @@ finished:
 #ifdef MUTANT_RECORDS_DIE
     dead[me] = true
 #else
-    skip
+    THREAD_IS_FINISHED
 #endif
 }
 
@@ -300,5 +308,8 @@ init {
         for (thread : 1 .. THREADS) {
             run Thread(thread)
         }
+#ifdef COUNTED
+        run Memory()
+#endif
     }
 }

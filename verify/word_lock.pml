@@ -26,7 +26,16 @@ proctype Thread(byte me) {
     byte seen;
 #endif
 
+    goto outside;
+taken:
+    sleeper_goes();
+    goto holding;
+timed_out:
+    sleeper_goes();
+    goto returned;
+
 outside:
+    OWN_STORES_ARE_SEEN;
     if
     // lock, trylock, clocklock: the compare-and-swap succeeds.
 #ifdef MUTANT_TRYLOCK_CHECKS_THEN_STORES
@@ -41,11 +50,18 @@ outside:
     :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto waiting
     // pthread_cond_wait in glibc starts with the exchange.
     :: true -> goto waiting
-    // glibc's __lll_lock_wait reads HELD_WITH_SLEEPERS and sleeps without storing it once more.
-    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH }; goto sleeping
     fi;
 
 waiting:
+#ifdef COUNTED
+    // FlexGuard's waiters poll before they announce themselves: they ask (hf_pace_asks), or announce others before a
+    // nap (wake_is_passed_on), and are not counted then.
+    if
+    :: exchange_for_sleepers(holding); goto waiting
+    :: atomic { WORD == HF_WORD_HELD -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto waiting
+    :: true
+    fi;
+#endif
 #ifdef MUTANT_WOKEN_STORES_HELD
     if
     :: atomic { slept && WORD == HF_WORD_FREE -> slept = false; swap_free_for(HF_WORD_HELD) }; goto holding
@@ -53,12 +69,14 @@ waiting:
     fi;
     slept = true;
 #endif
+    sleeper_comes();
     if
     :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH; sleeper[me] = AWAKE; ASSERT(I2, I2_HOLDS) }; goto sleeping
-    :: exchange_for_sleepers(holding) // whatever it is by now
+    :: exchange_for_sleepers(taken) // whatever it is by now
     fi;
 sleeping:
-    futex_wait(returned);
+    futex_wait(timed_out);
+    sleeper_goes();
     goto waiting;
 
 holding:
@@ -69,10 +87,11 @@ returned:
         slept = false;
 #endif
         if
-        :: last_round -> destroyed = destroyed || last_user
+        :: last_round && OWN_STORES_ARE_SEEN -> destroyed = destroyed || last_user
         :: !last_round -> goto outside
         fi
-    }
+    };
+    THREAD_IS_FINISHED
 }
 
 init {
@@ -81,5 +100,8 @@ init {
         for (thread : 1 .. THREADS) {
             run Thread(thread)
         }
+#ifdef COUNTED
+        run Memory()
+#endif
     }
 }

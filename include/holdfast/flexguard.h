@@ -3,7 +3,8 @@
 // reports that one is not (Laforet et al., SOSP '25, section 3). Without a Preemption Monitor its waiters block.
 //
 // Guarantees: mutual exclusion; no wake-up is lost, whatever the monitor says or does; waiting threads that spin are
-// bounded in number of polls. Not guaranteed: first come, first served.
+// bounded in number of polls. Not guaranteed: first come, first served. Requires that all who use one lock use the same
+// copy of the library.
 #ifndef HOLDFAST_FLEXGUARD_H
 #define HOLDFAST_FLEXGUARD_H
 

@@ -274,7 +274,8 @@ void hf_waiter_give_turn(struct hf_waiter *chosen) {
 // go (C2), and before it the semaphore is empty: no other sleep is met there.
 void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
     HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
-    chosen->moved = true; // published by the post
+    chosen->moved = true;   // published by the post
+    hf_sleeper_comes(word); // on its behalf; it goes when it has the mutex (C5)
     // Relaxed: the word is the caller's. An exchange, since others announce their sleeps on it meanwhile.
     uint32_t was __attribute__((unused)) = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
     HF_CHECK("I1", was != HF_WORD_FREE);

@@ -25,9 +25,9 @@
 //     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose (C3).
 // C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner of the
 //     mutex does not wake the chosen: it moves their sleep from the semaphore to the mutex's word, where each unlock
-//     wakes one. So the word says HELD_WITH_SLEEPERS from then on, and a moved waiter takes it as that, however its
-//     sleep ended: the wake that it may have had was one of the word's (I2, park/word_lock.h). So who
-//     joins will take the mutex again.
+//     wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (S1, park/sleepers.h)
+//     until it has the mutex, and it takes it as that, however its sleep ended: the wake that it may have had was one
+//     of the word's (I2, park/word_lock.h). So who joins will take the mutex again.
 // Modelled in verify/condition.pml.
 #ifndef HF_LOCK_CONDITION_H
 #define HF_LOCK_CONDITION_H

@@ -178,13 +178,17 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
             hf_count(self, spun);
             return 0;
         }
-        if (take_or_announce(word, self))
+        hf_sleeper_comes(word);
+        if (take_or_announce(word, self)) {
+            hf_sleeper_goes(word);
             return 0;
+        }
         held = HF_WORD_HELD_WITH_SLEEPERS; // I2
         hf_count(self, blocked);
         hf_hint_look_again();
         hf_wait_falls_asleep(wait);
         int error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
+        hf_sleeper_goes(word);
         hf_wait_awakes(wait);
         if (error == ETIMEDOUT)
             return ETIMEDOUT;

@@ -74,29 +74,54 @@ static inline void hf_flexguard_acquire_as_sleeper(uint32_t *word, hf_queue_tail
         hf_flexguard_wait(word, tail, releases, self, NULL, HF_WORD_HELD_WITH_SLEEPERS);
 }
 
-// Gives the lock back and says whether the caller must wake a sleeper now (hf_word_wake). The caller
-// notes the release.
-static inline bool hf_flexguard_give(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
-    // While the word is ours (I4), hence no atomic addition.
-    hf_store_relaxed(releases, (hf_release_count)(*releases + 1));
-    bool wake = hf_word_release(word);
+// While the word is ours (I4), hence no atomic addition.
+static inline hf_release_count hf_flexguard_count_release(hf_release_count *releases) {
+    hf_release_count count = (hf_release_count)(*releases + 1);
+    hf_store_relaxed(releases, count);
+    return count;
+}
+
+// Gives the lock back and says what the caller owes it now (hf_word_pay). The caller notes the release. Of a word whose
+// sleepers are all counted (park/sleepers.h), as those are that wait here.
+static inline enum hf_word_owes hf_flexguard_give(uint32_t *word, hf_release_count *releases,
+                                                  struct hf_thread_record *self) {
+    enum hf_word_owes owes = hf_word_release_counted(word, hf_flexguard_count_release(releases));
     hf_critical_leave(self);
-    return wake;
+    return owes;
 }
 
 // The same for pthread_mutex_unlock: see hf_word_trylock_own.
-static inline bool hf_flexguard_give_own(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
-    hf_store_relaxed(releases, (hf_release_count)(*releases + 1));
-    bool wake = hf_word_release_own(word);
+static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release_count *releases,
+                                                      struct hf_thread_record *self) {
+    enum hf_word_owes owes = hf_word_release_own(word, hf_flexguard_count_release(releases));
     hf_critical_leave(self);
-    return wake;
+    return owes;
+}
+
+// The same of a word on which threads may sleep that nobody has counted.
+static inline enum hf_word_owes hf_flexguard_give_fenced(uint32_t *word, hf_release_count *releases,
+                                                         struct hf_thread_record *self) {
+    hf_flexguard_count_release(releases);
+    enum hf_word_owes owes = hf_word_owes_wake(hf_word_release(word));
+    hf_critical_leave(self);
+    return owes;
+}
+
+static inline void hf_flexguard_after_release(const uint32_t *word, struct hf_thread_record *self,
+                                              enum hf_word_owes owes) {
+    if (HF_UNLIKELY(owes))
+        hf_word_pay(word, owes);
+    if (HF_UNLIKELY(hf_is_observed(self, word)))
+        hf_note_release(self);
 }
 
 static inline void hf_flexguard_release(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
-    if (HF_UNLIKELY(hf_flexguard_give(word, releases, self)))
-        hf_word_wake(word);
-    if (HF_UNLIKELY(hf_is_observed(self, word)))
-        hf_note_release(self);
+    hf_flexguard_after_release(word, self, hf_flexguard_give(word, releases, self));
+}
+
+static inline void hf_flexguard_release_fenced(uint32_t *word, hf_release_count *releases,
+                                               struct hf_thread_record *self) {
+    hf_flexguard_after_release(word, self, hf_flexguard_give_fenced(word, releases, self));
 }
 
 #ifdef __cplusplus

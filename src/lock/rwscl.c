@@ -150,7 +150,7 @@ static int begin_to_write(hf_rwscl_t *lock, struct hf_thread_record *self, const
     int error = hf_rwscl_wait_in_front(lock, self, deadline, wait);
     if (!error || hf_rwscl_write_out_of_turn(lock))
         return 0;
-    hf_flexguard_release(&lock->word, &lock->releases, self);
+    hf_flexguard_release_fenced(&lock->word, &lock->releases, self);
     return error;
 }
 
@@ -187,7 +187,7 @@ bool hf_rwscl_write_trylock(hf_rwscl_t *lock) {
         finish(lock, self);
         return true;
     }
-    hf_flexguard_release(&lock->word, &lock->releases, self);
+    hf_flexguard_release_fenced(&lock->word, &lock->releases, self);
     return false;
 }
 
@@ -215,5 +215,5 @@ void hf_rwscl_write_unlock(hf_rwscl_t *lock) {
     // Relaxed: a reader that is not seen here has a keeper, or is one, and looks (RS4).
     if (HF_UNLIKELY(hf_load_relaxed(&lock->state) & HF_RWSCL_READERS_WAIT))
         end_slice_if_due(lock, self);
-    hf_flexguard_release(&lock->word, &lock->releases, self);
+    hf_flexguard_release_fenced(&lock->word, &lock->releases, self);
 }

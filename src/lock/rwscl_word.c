@@ -116,7 +116,7 @@ bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struc
         hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_FIRST_NAP_NS)
         return false;
     hf_rwscl_wait_begins(wait, self);
-    hf_flexguard_release(&lock->word, &lock->releases, self);
+    hf_flexguard_release_fenced(&lock->word, &lock->releases, self);
     hf_nap_in_wait(&wait->wait, HF_FIRST_NAP_NS);
     hf_rwscl_wait_for_word(lock, self, NULL, wait);
     return true;

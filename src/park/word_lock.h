@@ -15,16 +15,18 @@
 //            +----------------------------------------------------+
 //
 // These are the states of glibc's own low-level lock, with its numbers: code that reaches a pthread_mutex_t's word
-// through glibc and code that reaches it through Holdfast exclude each other and wake each other.
+// through glibc and code that reaches it through Holdfast exclude each other, and wake each other where who sleeps
+// through glibc is counted (sleepers.h), or the unlock exchanges.
 //
 // I1  Exclusion. Only the thread that moved the word out of FREE is inside.
 // I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake one, or
-//     a woken thread is on its way to store that, or to find it stored.
+//     to look whether there is one (sleepers.h), or a woken thread is on its way to store that, or to find it stored.
 //     Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who still
 //     sleeps.
 // I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
 //     uses the address only, never what it holds.
-// Modelled in verify/flexguard.pml (I1, I2); I3 and I5, on the queue, are stated in src/lock/flexguard_queue.h.
+// Modelled in verify/word_lock.pml and verify/flexguard.pml; I3 and I5, on the queue, are stated in
+// src/lock/flexguard_queue.h.
 #ifndef HF_PARK_WORD_LOCK_H
 #define HF_PARK_WORD_LOCK_H
 
@@ -33,6 +35,7 @@
 #include "base/cpu.h"
 #include "base/only_thread.h"
 #include "park/futex.h"
+#include "park/sleepers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,17 +81,50 @@ static inline bool hf_word_release(uint32_t *word) {
     return was == HF_WORD_HELD_WITH_SLEEPERS;
 }
 
-static inline bool hf_word_release_own(uint32_t *word) {
+static inline void hf_word_wake(const uint32_t *word) {
+    hf_futex_wake(word, 1);
+}
+
+// What is left to do after a release, at last: mostly nothing.
+enum hf_word_owes {
+    HF_WORD_OWES_NOTHING = 0,
+    HF_WORD_OWES_WAKE,
+    HF_WORD_OWES_UNFENCE, // hf_sleepers_try_unfenced
+};
+
+static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
+    return wake ? HF_WORD_OWES_WAKE : HF_WORD_OWES_NOTHING;
+}
+
+// Gives back a word whose sleepers are all counted (S1, park/sleepers.h), if it can without an atomic instruction.
+// `releases`: how often it has been given back.
+static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases) {
+    struct hf_sleepers *sleepers = hf_sleepers_at(word);
+    if (HF_LIKELY(hf_nobody_sleeps(sleepers) && hf_load_relaxed(word) == HF_WORD_HELD)) {
+        hf_store_release(word, HF_WORD_FREE);
+        hf_program_order();
+        return hf_word_owes_wake(!hf_nobody_sleeps(sleepers));
+    }
+    if (hf_word_release(word))
+        return HF_WORD_OWES_WAKE;
+    return releases % HF_RELEASES_FENCED == 0 ? HF_WORD_OWES_UNFENCE : HF_WORD_OWES_NOTHING;
+}
+
+// The same for who takes it by hf_word_trylock_own.
+static inline enum hf_word_owes hf_word_release_own(uint32_t *word, unsigned releases) {
     if (HF_LIKELY(!hf_is_only_thread()))
-        return hf_word_release(word);
+        return hf_word_release_counted(word, releases);
     uint32_t was = hf_load_relaxed(word);
     HF_CHECK("I1", was != HF_WORD_FREE);
     hf_store_relaxed(word, HF_WORD_FREE);
-    return was == HF_WORD_HELD_WITH_SLEEPERS;
+    return hf_word_owes_wake(was == HF_WORD_HELD_WITH_SLEEPERS);
 }
 
-static inline void hf_word_wake(const uint32_t *word) {
-    hf_futex_wake(word, 1);
+static inline void hf_word_pay(const uint32_t *word, enum hf_word_owes owes) {
+    if (owes == HF_WORD_OWES_WAKE)
+        hf_word_wake(word);
+    else if (owes == HF_WORD_OWES_UNFENCE)
+        hf_sleepers_try_unfenced(word);
 }
 
 static inline void hf_word_unlock(uint32_t *word) {

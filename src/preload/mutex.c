@@ -58,8 +58,8 @@ static inline void stop_being_owner(struct hf_mutex *mutex) {
     mutex->nusers--;
 }
 
-static __attribute__((noinline)) int wake(const uint32_t *word) {
-    hf_word_wake(word);
+static __attribute__((noinline)) int pay(const uint32_t *word, enum hf_word_owes owes) {
+    hf_word_pay(word, owes);
     return 0;
 }
 
@@ -69,9 +69,8 @@ static __attribute__((noinline, cold)) int note_free(struct hf_mutex *mutex, str
 }
 
 static __attribute__((noinline, cold)) int note_release(const uint32_t *word, struct hf_thread_record *self,
-                                                        bool wakes) {
-    if (wakes)
-        hf_word_wake(word);
+                                                        enum hf_word_owes owes) {
+    hf_word_pay(word, owes);
     hf_note_release(self);
     return 0;
 }
@@ -153,6 +152,7 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
 void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex) {
     struct hf_thread_record *self = hf_self();
     hf_flexguard_acquire_as_sleeper(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self);
+    hf_sleeper_goes(&mutex->word);
     become_first_owner_of_typed(mutex, self);
 }
 
@@ -227,10 +227,10 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
         mutex->count = 0;
     }
     stop_being_owner(mutex);
-    bool wakes = hf_flexguard_give_own(&mutex->word, &mutex->releases, self);
+    enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, self);
     if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
-        return note_release(&mutex->word, self, wakes);
-    return HF_UNLIKELY(wakes) ? wake(&mutex->word) : 0;
+        return note_release(&mutex->word, self, owes);
+    return HF_UNLIKELY(owes) ? pay(&mutex->word, owes) : 0;
 }
 
 int hf_mutex_unlock_to_wait(pthread_mutex_t *posix) {

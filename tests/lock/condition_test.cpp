@@ -160,6 +160,8 @@ TEST(condition_move, WhoIsMovedSleepsOnAtTheMutex) {
         ASSERT_EQ(chosen, &waiter);
         hf_waiter_move_to(&word, chosen);
         EXPECT_EQ(word, HF_WORD_HELD_WITH_SLEEPERS);
+        EXPECT_EQ(hf_sleepers_at(&word)->state, 1u) << "counted there (S1)";
+        hf_sleeper_goes(&word);
         moved += syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0) == 1;
         sleeper.join();
         EXPECT_TRUE(waiter.moved);

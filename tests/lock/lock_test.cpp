@@ -6,7 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include "holdfast/flexguard.h"
 #include "lock/every_lock.hpp"
+#include "park/word_lock.h"
 
 namespace holdfast::test {
 namespace {
@@ -50,6 +52,32 @@ TEST_P(every_lock, AWaiterGetsItWhenItIsGivenBack) {
     unlock();
     waiter.join();
     EXPECT_TRUE(inside);
+}
+
+// S1, park/sleepers.h: else an unlock that stores plainly may lose it.
+TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
+    hf_flexguard_t lock = HF_FLEXGUARD_INIT;
+    hf_sleepers *here = hf_sleepers_at(&lock.word);
+    for (bool gives_up : {false, true}) {
+        hf_cas_release(&here->state, 0, HF_UNFENCED);
+        hf_flexguard_lock(&lock);
+        std::thread waiter([&] {
+            timespec at = from_now(CLOCK_MONOTONIC, gives_up ? 30 : 60'000);
+            int error = hf_flexguard_clocklock(&lock, CLOCK_MONOTONIC, &at);
+            EXPECT_EQ(error, gives_up ? ETIMEDOUT : 0);
+            if (!error)
+                hf_flexguard_unlock(&lock);
+        });
+        while (hf_load_relaxed(&lock.word) != HF_WORD_HELD_WITH_SLEEPERS)
+            std::this_thread::yield();
+        EXPECT_EQ(here->state, 1u) << "FENCED, and one is counted";
+        if (!gives_up)
+            hf_flexguard_unlock(&lock);
+        waiter.join();
+        EXPECT_EQ(here->state, 0u);
+        if (gives_up)
+            hf_flexguard_unlock(&lock);
+    }
 }
 
 TEST_P(every_lock, SeveralCanBeHeldAndGivenBackInAnyOrder) {

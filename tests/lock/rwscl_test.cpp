@@ -277,7 +277,7 @@ TEST_P(rwscl, AKeeperThatGivesUpIsReplaced) {
     });
     keeper.join();
     // Given back without a look at who waits: only a keeper can find out.
-    hf_flexguard_release(&lock.word, &lock.releases, hf_self());
+    hf_flexguard_release_fenced(&lock.word, &lock.releases, hf_self());
     reader.join();
 }
 
@@ -352,7 +352,7 @@ bool stands_back(hf_rwscl_t &lock, int cpu) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1)); // until it sleeps, mostly
     expect_readers(lock);
     hf_rwscl_end_slice(&lock, hf_self());
-    hf_flexguard_release(&lock.word, &lock.releases, hf_self());
+    hf_flexguard_release_fenced(&lock.word, &lock.releases, hf_self());
     hf_rwscl_write_lock(&lock);
     stood_back = second_has_written;
     hf_rwscl_write_unlock(&lock);

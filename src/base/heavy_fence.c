@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "base/heavy_fence.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/clock.h"
+
+// A store buffer empties by itself, as fast as its lines come: in microseconds.
+enum { HF_STORES_ARE_SEEN_NS = 10 * 1000 * 1000 };
+
+static bool is_quick;
+
+static bool membarrier(int command) {
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+// At the start, when there are no other threads: later on the kernel would have to wait for each CPU.
+__attribute__((constructor)) static void announce(void) {
+    int saved_errno = errno;
+    hf_store_relaxed(&is_quick, membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
+    errno = saved_errno;
+}
+
+bool hf_heavy_fence_is_quick(void) {
+    return hf_load_relaxed(&is_quick);
+}
+
+// Sleeping, unless that is refused as well.
+static void wait_until_stores_are_seen(void) {
+    struct timespec length = {.tv_nsec = HF_STORES_ARE_SEEN_NS};
+    uint64_t begin_ns = hf_monotonic_ns();
+    do {
+        syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &length, NULL);
+    } while (hf_ns_since(begin_ns, hf_monotonic_ns()) < HF_STORES_ARE_SEEN_NS);
+}
+
+void hf_heavy_fence(void) {
+    int saved_errno = errno;
+    if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+        hf_store_relaxed(&is_quick, false);
+        wait_until_stores_are_seen();
+    }
+    errno = saved_errno;
+}
