@@ -12,9 +12,9 @@
 //     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c); or u-SCL's slices in the
 //                                   place of the turns; or the gate; glibc uses it for robust mutexes only
 //
-// So code that reaches the mutex through glibc (its condition variables, an old symbol version, a static library)
-// excludes and wakes as ever. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is glibc's
-// entirely.
+// So code that reaches the mutex through glibc (its condition variables, a library that is bound past us) excludes as
+// ever; how it is woken: binding.c. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is
+// glibc's entirely.
 #ifndef HF_PRELOAD_MUTEX_LAYOUT_H
 #define HF_PRELOAD_MUTEX_LAYOUT_H
 

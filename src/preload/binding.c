@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Who reaches glibc's mutex functions past ours, and so sleeps without being counted (park/sleepers.h):
+//
+//     a library loaded with RTLD_DEEPBIND, or into a namespace of its own     from then on no unlock stores plainly
+//     a program that calls glibc's functions by their other names             __pthread_mutex_*: ours, too
+//     one that asks dlsym for them by a handle of glibc's                     not seen (docs/interposer.md)
+//
+// dlopen and dlmopen look for libraries on their caller's behalf, by the address that they return to. So ours jump to
+// them as their last act (-foptimize-sibling-calls).
+#include <dlfcn.h>
+#include <stdint.h>
+
+#include "park/sleepers.h"
+#include "preload/mutex.h"
+#include "preload/symbol_version.h"
+
+typedef void *(*open_function)(const char *, int);
+typedef void *(*open_in_function)(Lmid_t, const char *, int);
+
+static uintptr_t next(const char *name) {
+    return (uintptr_t)dlsym(RTLD_NEXT, name);
+}
+
+static void *interposed_dlopen(const char *file, int mode) {
+    if (mode & RTLD_DEEPBIND)
+        hf_sleepers_may_be_uncounted();
+    open_function glibcs = (open_function)next("dlopen"); // NOLINT(performance-no-int-to-ptr): POSIX's way
+    return glibcs(file, mode);
+}
+
+static void *interposed_dlmopen(Lmid_t namespace, const char *file, int mode) {
+    if (namespace != LM_ID_BASE || (mode & RTLD_DEEPBIND))
+        hf_sleepers_may_be_uncounted();
+    open_in_function glibcs = (open_in_function)next("dlmopen"); // NOLINT(performance-no-int-to-ptr): the same
+    return glibcs(namespace, file, mode);
+}
+
+HF_EXPORT_TWICE(interposed_dlopen, dlopen, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_dlmopen, dlmopen, "GLIBC_2.3.4", "GLIBC_2.34");
