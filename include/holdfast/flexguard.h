@@ -18,11 +18,12 @@ extern "C" {
 typedef struct hf_flexguard {
     uint32_t word;
     uint16_t releases;
+    uint8_t fenced;
     struct hf_thread_record *queue_tail;
 } hf_flexguard_t;
 
 #define HF_FLEXGUARD_INIT                                                                                              \
-    { 0, 0, 0 }
+    { 0, 0, 0, 0 }
 
 // Makes the lock free. Zeroed memory is a free lock too; there is nothing to destroy.
 static inline void hf_flexguard_init(hf_flexguard_t *lock) {

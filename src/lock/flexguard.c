@@ -242,5 +242,5 @@ int hf_flexguard_clocklock(hf_flexguard_t *lock, clockid_t clock, const struct t
 }
 
 void hf_flexguard_unlock(hf_flexguard_t *lock) {
-    hf_flexguard_release(&lock->word, &lock->releases, hf_self());
+    hf_flexguard_release(&lock->word, &lock->releases, &lock->fenced, hf_self());
 }

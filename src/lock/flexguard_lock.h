@@ -83,17 +83,17 @@ static inline hf_release_count hf_flexguard_count_release(hf_release_count *rele
 
 // Gives the lock back and says what the caller owes it now (hf_word_pay). The caller notes the release. Of a word whose
 // sleepers are all counted (park/sleepers.h), as those are that wait here.
-static inline enum hf_word_owes hf_flexguard_give(uint32_t *word, hf_release_count *releases,
+static inline enum hf_word_owes hf_flexguard_give(uint32_t *word, hf_release_count *releases, uint8_t *fenced,
                                                   struct hf_thread_record *self) {
-    enum hf_word_owes owes = hf_word_release_counted(word, hf_flexguard_count_release(releases));
+    enum hf_word_owes owes = hf_word_release_counted(word, hf_flexguard_count_release(releases), fenced);
     hf_critical_leave(self);
     return owes;
 }
 
 // The same for pthread_mutex_unlock: see hf_word_trylock_own.
-static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release_count *releases,
+static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release_count *releases, uint8_t *fenced,
                                                       struct hf_thread_record *self) {
-    enum hf_word_owes owes = hf_word_release_own(word, hf_flexguard_count_release(releases));
+    enum hf_word_owes owes = hf_word_release_own(word, hf_flexguard_count_release(releases), fenced);
     hf_critical_leave(self);
     return owes;
 }
@@ -115,8 +115,9 @@ static inline void hf_flexguard_after_release(const uint32_t *word, struct hf_th
         hf_note_release(self);
 }
 
-static inline void hf_flexguard_release(uint32_t *word, hf_release_count *releases, struct hf_thread_record *self) {
-    hf_flexguard_after_release(word, self, hf_flexguard_give(word, releases, self));
+static inline void hf_flexguard_release(uint32_t *word, hf_release_count *releases, uint8_t *fenced,
+                                        struct hf_thread_record *self) {
+    hf_flexguard_after_release(word, self, hf_flexguard_give(word, releases, fenced, self));
 }
 
 static inline void hf_flexguard_release_fenced(uint32_t *word, hf_release_count *releases,

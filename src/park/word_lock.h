@@ -97,23 +97,30 @@ static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
 }
 
 // Gives back a word whose sleepers are all counted (S1, park/sleepers.h), if it can without an atomic instruction.
-// `releases`: how often it has been given back.
-static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases) {
-    struct hf_sleepers *sleepers = hf_sleepers_at(word);
-    if (HF_LIKELY(hf_nobody_sleeps(sleepers) && hf_load_relaxed(word) == HF_WORD_HELD)) {
-        hf_store_release(word, HF_WORD_FREE);
-        hf_program_order();
-        return hf_word_owes_wake(!hf_nobody_sleeps(sleepers));
+// `releases`: how often it has been given back. `fenced`, the lock's own, is for its owners: where sleepers come and go
+// the line that counts them is away, so it is looked at once in so many releases only.
+static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases, uint8_t *fenced) {
+    bool looks = releases % HF_RELEASES_FENCED == 0;
+    if (HF_LIKELY(!*fenced || looks)) {
+        struct hf_sleepers *sleepers = hf_sleepers_at(word);
+        bool nobody_sleeps = hf_nobody_sleeps(sleepers);
+        if (HF_LIKELY(nobody_sleeps && hf_load_relaxed(word) == HF_WORD_HELD)) {
+            *fenced = 0;
+            hf_store_release(word, HF_WORD_FREE);
+            hf_program_order();
+            return hf_word_owes_wake(!hf_nobody_sleeps(sleepers));
+        }
+        *fenced = !nobody_sleeps;
     }
     if (hf_word_release(word))
         return HF_WORD_OWES_WAKE;
-    return releases % HF_RELEASES_FENCED == 0 ? HF_WORD_OWES_UNFENCE : HF_WORD_OWES_NOTHING;
+    return looks ? HF_WORD_OWES_UNFENCE : HF_WORD_OWES_NOTHING;
 }
 
 // The same for who takes it by hf_word_trylock_own.
-static inline enum hf_word_owes hf_word_release_own(uint32_t *word, unsigned releases) {
+static inline enum hf_word_owes hf_word_release_own(uint32_t *word, unsigned releases, uint8_t *fenced) {
     if (HF_LIKELY(!hf_is_only_thread()))
-        return hf_word_release_counted(word, releases);
+        return hf_word_release_counted(word, releases, fenced);
     uint32_t was = hf_load_relaxed(word);
     HF_CHECK("I1", was != HF_WORD_FREE);
     hf_store_relaxed(word, HF_WORD_FREE);

@@ -79,7 +79,7 @@ static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self
     hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
     if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
-        hf_flexguard_release(&mutex->word, &mutex->releases, self);
+        hf_flexguard_release(&mutex->word, &mutex->releases, &mutex->fenced, self);
     else
         hf_chosen_release(mutex, self);
     if (HF_UNLIKELY(turns))
@@ -227,7 +227,7 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
         mutex->count = 0;
     }
     stop_being_owner(mutex);
-    enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, self);
+    enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
     if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
         return note_release(&mutex->word, self, owes);
     return HF_UNLIKELY(owes) ? pay(&mutex->word, owes) : 0;

@@ -8,7 +8,7 @@
 //     12..15   __nusers             1 while locked, as glibc (pthread_mutex_destroy looks at it)
 //     16..19   __kind               type and attributes, as glibc; above them the number of a rule (lock_rules.h)
 //     20..21   __spins              releases (flexguard_pace.h); glibc only guesses from it how long to spin
-//     22..23   __elision            owner_has_gate (lock_choice.h)
+//     22..23   __elision            fenced (park/word_lock.h), owner_has_gate (lock_choice.h)
 //     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c); or u-SCL's slices in the
 //                                   place of the turns; or the gate; glibc uses it for robust mutexes only
 //
@@ -36,7 +36,8 @@ struct hf_mutex {
     uint32_t nusers;
     int32_t kind;
     hf_release_count releases;
-    int16_t owner_has_gate;
+    uint8_t fenced;
+    bool owner_has_gate;
     union {
         struct {
             hf_queue_tail queue_tail;
@@ -57,7 +58,7 @@ HF_SAME_PLACE(owner, __owner);
 HF_SAME_PLACE(nusers, __nusers);
 HF_SAME_PLACE(kind, __kind);
 HF_SAME_PLACE(releases, __spins);
-HF_SAME_PLACE(owner_has_gate, __elision);
+HF_SAME_PLACE(fenced, __elision);
 HF_SAME_PLACE(queue_tail, __list);
 #undef HF_SAME_PLACE
 _Static_assert(sizeof(struct hf_mutex) <= sizeof(pthread_mutex_t), "nothing behind glibc's mutex");

@@ -78,6 +78,7 @@ TEST_P(flexguard_word, IsSharedWithPlainFutexUsers) {
     uint32_t word = HF_WORD_FREE;
     hf_queue_tail tail = nullptr;
     hf_release_count releases = 0;
+    uint8_t fenced = 0;
     run_team([&](int member) {
         hf_cas_release(&hf_sleepers_at(&word)->state, 0, HF_UNFENCED);
         if (member % 2) {
@@ -89,7 +90,7 @@ TEST_P(flexguard_word, IsSharedWithPlainFutexUsers) {
         } else {
             hf_flexguard_acquire(&word, &tail, &releases, hf_self(), nullptr);
             touch();
-            hf_flexguard_release(&word, &releases, hf_self());
+            hf_flexguard_release(&word, &releases, &fenced, hf_self());
         }
         entered++;
     });
@@ -105,6 +106,7 @@ TEST_P(flexguard_word, OneRecordServesManyLocks) {
         uint32_t word = HF_WORD_FREE;
         hf_queue_tail tail = nullptr;
         hf_release_count releases = 0;
+        uint8_t fenced = 0;
         unsigned long value = 0;
     } slots[3];
     std::atomic<unsigned long> entered = 0;
@@ -113,7 +115,7 @@ TEST_P(flexguard_word, OneRecordServesManyLocks) {
         slot &mine = slots[turn++ % 3];
         hf_flexguard_acquire(&mine.word, &mine.tail, &mine.releases, hf_self(), nullptr);
         mine.value++;
-        hf_flexguard_release(&mine.word, &mine.releases, hf_self());
+        hf_flexguard_release(&mine.word, &mine.releases, &mine.fenced, hf_self());
         entered++;
     });
     EXPECT_EQ(slots[0].value + slots[1].value + slots[2].value, entered);

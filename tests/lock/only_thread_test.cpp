@@ -23,13 +23,13 @@ TEST(only_thread, TakesAndGivesBack) {
         EXPECT_FALSE(hf_flexguard_try_own_word(&lock.word, hf_self()));
         EXPECT_EQ(hf_self()->critical.critical_depth, 1u);
         EXPECT_FALSE(hf_flexguard_trylock(&lock));
-        EXPECT_EQ(hf_flexguard_give_own(&lock.word, &lock.releases, hf_self()), HF_WORD_OWES_NOTHING);
+        EXPECT_EQ(hf_flexguard_give_own(&lock.word, &lock.releases, &lock.fenced, hf_self()), HF_WORD_OWES_NOTHING);
         EXPECT_EQ(lock.word, static_cast<uint32_t>(HF_WORD_FREE));
         EXPECT_EQ(hf_self()->critical.critical_depth, 0u);
     }
     EXPECT_EQ(lock.releases, 3);
     uint32_t word = HF_WORD_HELD_WITH_SLEEPERS;
-    EXPECT_EQ(hf_word_release_own(&word, 1), HF_WORD_OWES_WAKE) << "somebody of another time may sleep";
+    EXPECT_EQ(hf_word_release_own(&word, 1, &lock.fenced), HF_WORD_OWES_WAKE) << "somebody of another time may sleep";
 }
 
 TEST(only_thread, GivesWhatItHoldsToTheNextOne) {
@@ -42,7 +42,7 @@ TEST(only_thread, GivesWhatItHoldsToTheNextOne) {
     EXPECT_FALSE(hf_is_only_thread());
     while (hf_load_relaxed(&lock.word) != HF_WORD_HELD_WITH_SLEEPERS)
         std::this_thread::yield();
-    EXPECT_EQ(hf_flexguard_give_own(&lock.word, &lock.releases, hf_self()), HF_WORD_OWES_WAKE);
+    EXPECT_EQ(hf_flexguard_give_own(&lock.word, &lock.releases, &lock.fenced, hf_self()), HF_WORD_OWES_WAKE);
     hf_word_wake(&lock.word);
     second.join();
     EXPECT_EQ(lock.word, static_cast<uint32_t>(HF_WORD_FREE));

@@ -30,6 +30,7 @@ hf_deadline in_ten_seconds() {
 // The lines that both write hold up the store of FREE behind them, in the store buffer, while the look goes ahead.
 struct alignas(64) contended_word {
     uint32_t word = HF_WORD_FREE;
+    uint8_t fenced = 0;
     struct alignas(64) line {
         std::atomic<unsigned long> value;
     } lines[8];
@@ -39,7 +40,7 @@ struct alignas(64) contended_word {
             each.value.store(1, std::memory_order_relaxed);
     }
 
-    void release(unsigned releases) { hf_word_pay(&word, hf_word_release_counted(&word, releases)); }
+    void release(unsigned releases) { hf_word_pay(&word, hf_word_release_counted(&word, releases, &fenced)); }
 };
 
 // An entry becomes UNFENCED at once, not when it has been quiet for a while.

@@ -30,13 +30,14 @@ uint32_t now_ms() {
 class sleepers : public testing::Test {
 protected:
     alignas(64) uint32_t word = HF_WORD_FREE;
+    uint8_t fenced = 0;
     hf_sleepers *here = hf_sleepers_at(&word);
 
     sleepers() { *here = {}; }
 
     bool lock_and_release(unsigned releases) {
         EXPECT_TRUE(hf_word_trylock(&word, HF_WORD_HELD));
-        hf_word_owes owes = hf_word_release_counted(&word, releases);
+        hf_word_owes owes = hf_word_release_counted(&word, releases, &fenced);
         EXPECT_EQ(word, static_cast<uint32_t>(HF_WORD_FREE));
         hf_word_pay(&word, owes);
         return owes == HF_WORD_OWES_WAKE;
@@ -66,8 +67,14 @@ TEST_F(sleepers, AreLookedForByAnExchangeUntilItHasBeenQuietFor256Releases) {
     }
     EXPECT_FALSE(lock_and_release(256));
     EXPECT_TRUE(hf_nobody_sleeps(here));
-    EXPECT_FALSE(lock_and_release(257));
-    EXPECT_TRUE(hf_nobody_sleeps(here));
+    EXPECT_FALSE(lock_and_release(511));
+    EXPECT_TRUE(fenced) << "its owners do not look at each release";
+    EXPECT_FALSE(lock_and_release(512));
+    EXPECT_FALSE(fenced);
+    hf_sleeper_comes(&word);
+    EXPECT_FALSE(lock_and_release(513));
+    EXPECT_TRUE(fenced);
+    hf_sleeper_goes(&word);
 }
 
 TEST_F(sleepers, MakeUnlocksExchangeWhileTheyAreCounted) {
@@ -79,7 +86,7 @@ TEST_F(sleepers, MakeUnlocksExchangeWhileTheyAreCounted) {
     EXPECT_FALSE(lock_and_release(256)) << "one of another word";
     EXPECT_EQ(here->state, 2u) << "not UNFENCED while somebody is counted";
     word = HF_WORD_HELD_WITH_SLEEPERS;
-    EXPECT_EQ(hf_word_release_counted(&word, 256), HF_WORD_OWES_WAKE);
+    EXPECT_EQ(hf_word_release_counted(&word, 256, &fenced), HF_WORD_OWES_WAKE);
     hf_sleeper_goes(&word);
     hf_sleeper_goes(&word);
     EXPECT_EQ(here->state, 0u) << "FENCED, and nobody is counted";
@@ -88,7 +95,7 @@ TEST_F(sleepers, MakeUnlocksExchangeWhileTheyAreCounted) {
 TEST_F(sleepers, AreWokenByAnUnlockThatFindsTheWordAnnouncedThoughNobodyIsCounted) {
     ASSERT_NO_FATAL_FAILURE(become_unfenced());
     word = HF_WORD_HELD_WITH_SLEEPERS; // by a question, or one that has slept and holds the lock now
-    EXPECT_EQ(hf_word_release_counted(&word, 1), HF_WORD_OWES_WAKE);
+    EXPECT_EQ(hf_word_release_counted(&word, 1, &fenced), HF_WORD_OWES_WAKE);
     EXPECT_EQ(word, static_cast<uint32_t>(HF_WORD_FREE));
 }
 
@@ -120,10 +127,10 @@ TEST_F(sleepers, KeepEveryEntryFencedOnceTheyMayBeUncounted) {
     pid_t child = fork();
     if (child == 0) {
         hf_sleepers_may_be_uncounted();
-        bool fenced = here->state == 1;
+        bool is_fenced = here->state == 1;
         hf_sleepers_try_unfenced(&word);
         uint32_t another = HF_WORD_HELD; // somewhere else in the table
-        _exit(fenced && here->state == 1 && hf_sleepers_at(&another)->state == 1 ? 0 : 1);
+        _exit(is_fenced && here->state == 1 && hf_sleepers_at(&another)->state == 1 ? 0 : 1);
     }
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
@@ -170,12 +177,12 @@ TEST_F(sleepers, WaitForStoresToBeSeenWhereTheKernelRefusesTheFence) {
         errno = EXDEV;
         hf_sleeper_comes(&word);
         bool waited = hf_monotonic_ns() - before_ns >= 5 * 1000 * 1000;
-        bool fenced = here->state == 1;
+        bool is_fenced = here->state == 1;
         hf_sleeper_goes(&word);
         here->fenced_at_ms -= 4096;
         hf_sleepers_try_unfenced(&word);
         bool stays_fenced = !hf_heavy_fence_is_quick() && here->state == 0;
-        _exit(waited && fenced && stays_fenced && errno == EXDEV ? 0 : 1);
+        _exit(waited && is_fenced && stays_fenced && errno == EXDEV ? 0 : 1);
     }
     EXPECT_EQ(status_of(child), 0);
 }
