@@ -10,13 +10,17 @@
 //                                                                  now and then for the one that does worse;
 //                                                                  all others for the one that does better
 //
-// A window for the way that does worse costs what it does worse. So the more such windows have been as bad as expected,
-// the fewer there are.
-// A window whose end nobody looked for tells nothing: its owner was preempted, or nobody waited.
+// Which window is for which way: two_ways.h. A window whose end nobody looked for tells nothing: its owner was
+// preempted, or nobody waited.
 //
 // A hot lock is left at first. Of one that is not, the word is taken until it is known how often it is released so;
 // left only if that is once in some microseconds, else its owner will not be back soon; and not if it comes to be hot
 // by being left: then it is for who finds it hot to leave it.
+//
+// Whoever comes to a lock that is neither hot nor slow (release_rate.h) polls for a moment before it sleeps. Whether
+// that pays depends on what its owner gains from being alone, and is tried in the same manner, in windows of their own,
+// at the ends of which somebody comes. To sleep has to be better by an eighth: those who sleep in one window are still
+// to be woken in the next.
 //
 // T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
 //     lock's address in a table without chains, locks that meet there take turns, and who finds another's goes the
@@ -31,6 +35,7 @@
 #include "base/atomic.h"
 #include "lock/flexguard_pace.h"
 #include "lock/release_rate.h"
+#include "lock/two_ways.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,35 +46,28 @@ enum {
     HF_TRIAL_WINDOW_NS = 100 * 1000,
     // A look as late as this closes no window. Releases are counted modulo 65536.
     HF_TRIAL_STALE_NS = 1000 * 1000,
-    // Of so many windows one is for the way that does worse, which may have become the better one: of the first number
-    // at least, and of twice as many after each that was as bad as expected. What has changed is seen in some 25 ms.
-    HF_TRIAL_PERIOD_MIN = 16,
-    HF_TRIAL_PERIOD_MAX = 256,
     // In a millisecond: so often a lock that is not hot is released at least when it is taken, and at most when it is
     // left.
     HF_TRIAL_RATE_MIN = 300,
     HF_TRIAL_RATE_HOT = 1000 * 1000 / HF_HOT_NS,
+    HF_TRIAL_SLEEP_HANDICAP = 1, // in eighths
     // For so long a lock that somebody has napped for is left to him.
     HF_TRIAL_TURN_NS = 500 * 1000,
 };
 
-enum hf_trial_way {
-    HF_TRIAL_LEAVE,
-    HF_TRIAL_TAKE,
-    HF_TRIAL_WAYS,
-};
+// What to do with a free word, and what with a word that a thread which comes finds held.
+enum hf_trial_way { HF_TRIAL_LEAVE, HF_TRIAL_TAKE };
+enum hf_trial_wait { HF_TRIAL_POLL, HF_TRIAL_SLEEP };
 
 // Zeroed memory is a trial of no lock.
 struct hf_trial {
     const void *lock;
     uint64_t since_ns;            // the window's begin
     uint64_t turn_ns;             // when a waiter that had napped got the lock last
-    uint32_t rate[HF_TRIAL_WAYS]; // releases in a millisecond, the last window's a quarter of it; 0: not known
-    uint16_t period;              // from one window for the way that does worse to the next
-    uint16_t windows_left;        // until the next
+    struct hf_two_ways free_word; // enum hf_trial_way
     hf_release_count seen;        // at the window's begin
-    uint8_t way;                  // enum hf_trial_way
     struct hf_release_rate whole; // whatever the way, and of waits that go neither
+    struct hf_two_ways wait;      // enum hf_trial_wait; its windows are those of `whole`
 } __attribute__((aligned(64)));
 
 // So many that locks which are waited for at a time hardly meet; a page for each 64 of them.
@@ -84,27 +82,16 @@ static inline struct hf_trial *hf_trial_of(const void *lock) {
 
 static inline void hf_trial_begin_window(struct hf_trial *trial, hf_release_count releases, enum hf_trial_way way) {
     hf_store_relaxed(&trial->seen, releases);
-    hf_store_relaxed(&trial->way, (uint8_t)way);
-}
-
-static inline void hf_trial_set_period(struct hf_trial *trial, unsigned windows) {
-    hf_store_relaxed(&trial->period, (uint16_t)windows);
-    hf_store_relaxed(&trial->windows_left, (uint16_t)windows);
-}
-
-static inline unsigned hf_trial_longer_period(const struct hf_trial *trial) {
-    unsigned twice = 2U * hf_load_relaxed(&trial->period);
-    return twice < HF_TRIAL_PERIOD_MAX ? twice : (unsigned)HF_TRIAL_PERIOD_MAX;
+    hf_two_ways_go(&trial->free_word, way);
 }
 
 static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases, uint64_t now_ns,
                                   enum hf_trial_way first) {
     hf_store_relaxed(&trial->lock, lock);
-    for (int way = 0; way < HF_TRIAL_WAYS; way++)
-        hf_store_relaxed(&trial->rate[way], 0);
     hf_store_relaxed(&trial->turn_ns, 0);
     hf_release_rate_begin(&trial->whole, releases, now_ns);
-    hf_trial_set_period(trial, HF_TRIAL_PERIOD_MIN);
+    hf_two_ways_begin(&trial->wait, HF_TRIAL_POLL, HF_TRIAL_SLEEP_HANDICAP);
+    hf_two_ways_begin(&trial->free_word, first, 0);
     hf_trial_begin_window(trial, releases, first);
 }
 
@@ -116,30 +103,6 @@ static inline void hf_trial_take_over(struct hf_trial *trial, const void *lock, 
         hf_trial_begin(trial, lock, releases, now_ns, first);
 }
 
-// Adds to what is known of the window's way.
-static inline void hf_trial_learn(struct hf_trial *trial, hf_release_count releases, uint64_t took_ns) {
-    uint32_t now = hf_releases_in_a_millisecond(hf_load_relaxed(&trial->seen), releases, took_ns);
-    unsigned way = hf_load_relaxed(&trial->way) % HF_TRIAL_WAYS;
-    uint32_t before = hf_load_relaxed(&trial->rate[way]);
-    uint32_t other = hf_load_relaxed(&trial->rate[way == HF_TRIAL_LEAVE ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE]);
-    if (before != 0 && before < other)
-        hf_trial_set_period(trial, now < other ? hf_trial_longer_period(trial) : (unsigned)HF_TRIAL_PERIOD_MIN);
-    hf_store_relaxed(&trial->rate[way], before == 0 ? now : before - before / 4 + now / 4);
-}
-
-static inline enum hf_trial_way hf_trial_next_way(struct hf_trial *trial) {
-    uint32_t leave = hf_load_relaxed(&trial->rate[HF_TRIAL_LEAVE]);
-    uint32_t take = hf_load_relaxed(&trial->rate[HF_TRIAL_TAKE]);
-    if (leave == 0)
-        return HF_TRIAL_LEAVE;
-    if (take == 0)
-        return HF_TRIAL_TAKE;
-    uint16_t windows_left = hf_load_relaxed(&trial->windows_left);
-    bool worse = windows_left == 0;
-    hf_store_relaxed(&trial->windows_left, worse ? hf_load_relaxed(&trial->period) : (uint16_t)(windows_left - 1));
-    return (take > leave) != worse ? HF_TRIAL_TAKE : HF_TRIAL_LEAVE;
-}
-
 // A look at the time `now_ns` (CLOCK_MONOTONIC): which way to go; `first`, where nothing is known of this lock.
 static inline enum hf_trial_way hf_trial_look(struct hf_trial *trial, const void *lock, hf_release_count releases,
                                               uint64_t now_ns, enum hf_trial_way first) {
@@ -149,10 +112,11 @@ static inline enum hf_trial_way hf_trial_look(struct hf_trial *trial, const void
     }
     uint64_t since_ns = hf_load_relaxed(&trial->since_ns), age_ns = hf_ns_since(since_ns, now_ns);
     if (age_ns < HF_TRIAL_WINDOW_NS || !hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
-        return (enum hf_trial_way)hf_load_relaxed(&trial->way);
+        return (enum hf_trial_way)hf_two_ways_now(&trial->free_word);
     if (age_ns < HF_TRIAL_STALE_NS)
-        hf_trial_learn(trial, releases, age_ns);
-    enum hf_trial_way way = hf_trial_next_way(trial);
+        hf_two_ways_learn(&trial->free_word,
+                          hf_releases_in_a_millisecond(hf_load_relaxed(&trial->seen), releases, age_ns));
+    enum hf_trial_way way = (enum hf_trial_way)hf_two_ways_next(&trial->free_word);
     hf_trial_begin_window(trial, releases, way);
     return way;
 }
@@ -164,8 +128,8 @@ static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_
 }
 
 static inline bool hf_trial_is_for_longer_sections(const struct hf_trial *trial) {
-    return hf_load_relaxed(&trial->rate[HF_TRIAL_TAKE]) >= HF_TRIAL_RATE_MIN &&
-           hf_load_relaxed(&trial->rate[HF_TRIAL_LEAVE]) < HF_TRIAL_RATE_HOT;
+    return hf_two_ways_rate(&trial->free_word, HF_TRIAL_TAKE) >= HF_TRIAL_RATE_MIN &&
+           hf_two_ways_rate(&trial->free_word, HF_TRIAL_LEAVE) < HF_TRIAL_RATE_HOT;
 }
 
 // Any look at a lock that is not hot: whether to leave its word, FREE or when it will be.
@@ -175,21 +139,38 @@ static inline bool hf_trial_leaves_unhot(struct hf_trial *trial, const void *loc
            hf_trial_is_for_longer_sections(trial);
 }
 
-// A thread comes to wait for it: is it released often enough for looks to be of use? `otherwise`: where that is not
-// known.
+// Or was, as far as is known, when those that come polled.
+static inline bool hf_trial_is_slow(const struct hf_trial *trial) {
+    return hf_rate_is_slow(hf_release_rate_known(&trial->whole)) &&
+           hf_rate_is_slow(hf_two_ways_rate(&trial->wait, HF_TRIAL_POLL));
+}
+
+// A thread comes to wait for it: are looks of use? `otherwise`: where that is not known.
 static inline bool hf_trial_may_find_it_hot(struct hf_trial *trial, const void *lock, hf_release_count releases,
                                             uint64_t now_ns, bool otherwise) {
     if (hf_load_relaxed(&trial->lock) != lock) {
         hf_trial_take_over(trial, lock, releases, now_ns, HF_TRIAL_TAKE);
         return otherwise;
     }
-    hf_release_rate_look(&trial->whole, releases, now_ns);
-    return hf_release_rate_is_known(&trial->whole) ? !hf_release_rate_is_slow(&trial->whole) : otherwise;
+    bool ended = hf_release_rate_look(&trial->whole, releases, now_ns);
+    uint32_t rate = hf_release_rate_known(&trial->whole);
+    if (rate == 0)
+        return otherwise;
+    if (hf_trial_is_slow(trial))
+        return false;
+    if (rate >= HF_TRIAL_RATE_HOT)
+        return true;
+    if (ended) {
+        hf_two_ways_learn(&trial->wait, rate);
+        hf_two_ways_go(&trial->wait, hf_two_ways_next(&trial->wait));
+    }
+    return hf_two_ways_now(&trial->wait) == HF_TRIAL_POLL;
 }
 
 // Do batches get the lock released more often by so much that it is no accident?
 static inline bool hf_trial_batches_clearly_pay(const struct hf_trial *trial, const void *lock) {
-    uint64_t leave = hf_load_relaxed(&trial->rate[HF_TRIAL_LEAVE]), take = hf_load_relaxed(&trial->rate[HF_TRIAL_TAKE]);
+    uint64_t leave = hf_two_ways_rate(&trial->free_word, HF_TRIAL_LEAVE);
+    uint64_t take = hf_two_ways_rate(&trial->free_word, HF_TRIAL_TAKE);
     return hf_load_relaxed(&trial->lock) == lock && take != 0 && 8 * leave > 9 * take;
 }
 

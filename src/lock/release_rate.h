@@ -43,25 +43,26 @@ static inline void hf_release_rate_begin(struct hf_release_rate *rate, hf_releas
     hf_store_relaxed(&rate->counted, releases);
 }
 
-// A look, at the time `now_ns` (CLOCK_MONOTONIC).
-static inline void hf_release_rate_look(struct hf_release_rate *rate, hf_release_count releases, uint64_t now_ns) {
+// A look, at the time `now_ns` (CLOCK_MONOTONIC). True when it has ended a window.
+static inline bool hf_release_rate_look(struct hf_release_rate *rate, hf_release_count releases, uint64_t now_ns) {
     uint64_t since_ns = hf_load_relaxed(&rate->since_ns);
     uint64_t age_ns = hf_ns_since(since_ns, now_ns);
     if (age_ns < HF_RATE_WINDOW_NS || !hf_cas_relaxed(&rate->since_ns, since_ns, now_ns))
-        return;
+        return false;
     hf_release_count before = hf_load_relaxed(&rate->counted);
     bool known = age_ns < HF_RATE_STALE_NS;
     hf_store_relaxed(&rate->counted, releases);
     hf_store_relaxed(&rate->in_a_millisecond, known ? hf_releases_in_a_millisecond(before, releases, age_ns) : 0);
+    return true;
 }
 
-static inline bool hf_release_rate_is_known(const struct hf_release_rate *rate) {
-    return hf_load_relaxed(&rate->in_a_millisecond) != 0;
+// In a millisecond, and one; 0: not known.
+static inline uint32_t hf_release_rate_known(const struct hf_release_rate *rate) {
+    return hf_load_relaxed(&rate->in_a_millisecond);
 }
 
-// Of one that is known.
-static inline bool hf_release_rate_is_slow(const struct hf_release_rate *rate) {
-    return hf_load_relaxed(&rate->in_a_millisecond) <= 1000 * 1000 / HF_RATE_SLOW_NS;
+static inline bool hf_rate_is_slow(uint32_t in_a_millisecond) {
+    return in_a_millisecond <= 1000 * 1000 / HF_RATE_SLOW_NS;
 }
 
 #endif

@@ -10,7 +10,10 @@
 // not asked for, or of a way that is not known, or of another's lock (BatchesClearlyPayWhereTheyGiveAnEighthMore); a
 // turn without an end, or none (ATurnEnds); what is not hot left at first (IsTakenUntilItIsKnown), or with no least
 // rate (IsTakenWhereItsOwnerWillNotBeBackSoon), or no greatest one (IsForOthersToLeaveWhereThatMakesItHot); a lock slow
-// of which nothing is known, or not begun anew, or its windows too short or stale (ALockThatIsSlowIsKnownToBe).
+// of which nothing is known, or not begun anew, or its windows too short or stale (ALockThatIsSlowIsKnownToBe); who
+// comes told to poll always, to sleep without an eighth (IsTriedBothWays, SleepsWhereThatIsBetterByAnEighth), or for a
+// hot lock (PollsForAHotLock); a lock slow by its sleepers' windows alone (PollsWhereOnlySleepsMakeItSlow), or for ever
+// not slow (SleepsForASlowLock).
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_trial.h"
@@ -58,24 +61,24 @@ TEST_F(flexguard_trial, KeepsWhatGetsItReleasedMoreOften) {
 }
 
 TEST_F(flexguard_trial, SeesThatTheOtherWayHasBecomeBetter) {
-    left_of(4 * HF_TRIAL_PERIOD_MAX, 1000, 1200);
-    left_of(2 * HF_TRIAL_PERIOD_MAX, 1400, 1000);
-    EXPECT_GE(left_of(HF_TRIAL_PERIOD_MAX, 1400, 1000), HF_TRIAL_PERIOD_MAX - 8);
+    left_of(4 * HF_TWO_WAYS_PERIOD_MAX, 1000, 1200);
+    left_of(2 * HF_TWO_WAYS_PERIOD_MAX, 1400, 1000);
+    EXPECT_GE(left_of(HF_TWO_WAYS_PERIOD_MAX, 1400, 1000), HF_TWO_WAYS_PERIOD_MAX - 8);
 }
 
 TEST_F(flexguard_trial, GoesOnTrying) {
     left_of(2, 1000, 1200);
-    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MIN + 1, 1000, 1200), 1);
-    left_of(4 * HF_TRIAL_PERIOD_MAX, 1000, 1200);
-    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MAX + 1, 1000, 1200), 1) << "but less often what is as bad as expected";
-    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MAX + 1, 1000, 1200), 1);
+    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MIN + 1, 1000, 1200), 1);
+    left_of(4 * HF_TWO_WAYS_PERIOD_MAX, 1000, 1200);
+    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MAX + 1, 1000, 1200), 1) << "but less often what is as bad as expected";
+    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MAX + 1, 1000, 1200), 1);
 }
 
 TEST_F(flexguard_trial, TriesAgainSoonWhatWasBetterThanExpected) {
-    left_of(4 * HF_TRIAL_PERIOD_MAX, 1000, 1200);
+    left_of(4 * HF_TWO_WAYS_PERIOD_MAX, 1000, 1200);
     for (int windows = 0; !window(1300, 1200); windows++)
-        ASSERT_LE(windows, HF_TRIAL_PERIOD_MAX);
-    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MIN + 1, 1000, 1200), 1);
+        ASSERT_LE(windows, HF_TWO_WAYS_PERIOD_MAX);
+    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MIN + 1, 1000, 1200), 1);
 }
 
 TEST_F(flexguard_trial, AWindowThatNobodySawEndTellsNothing) {
@@ -86,9 +89,9 @@ TEST_F(flexguard_trial, AWindowThatNobodySawEndTellsNothing) {
 }
 
 TEST_F(flexguard_trial, AWindowForTheWorseWayMayEndUnseen) {
-    left_of(2 + HF_TRIAL_PERIOD_MIN, 1000, 1200);
+    left_of(2 + HF_TWO_WAYS_PERIOD_MIN, 1000, 1200);
     EXPECT_TRUE(window(1000, 1200, HF_TRIAL_STALE_NS));
-    EXPECT_EQ(left_of(HF_TRIAL_PERIOD_MIN + 1, 1000, 1200), 1) << "the next comes as soon as if it had been seen";
+    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MIN + 1, 1000, 1200), 1) << "the next comes as soon as if it had been seen";
 }
 
 TEST_F(flexguard_trial, ACountMayWrap) {
@@ -161,11 +164,66 @@ TEST_F(flexguard_trial_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
     EXPECT_TRUE(hf_trial_leaves(&trial, &lock, releases, now_ns));
 }
 
+// The same for threads that come, which poll or sleep. A window has so many releases, as its way has it.
+struct flexguard_trial_wait : flexguard_trial {
+    bool polls(uint64_t at_ns) { return hf_trial_may_find_it_hot(&trial, &lock, releases, at_ns, true); }
+
+    bool window(unsigned polling, unsigned sleeping) {
+        bool sleeps = !polls(now_ns);
+        EXPECT_EQ(sleeps, !polls(now_ns + HF_RATE_WINDOW_NS - 1)) << "one way in a window";
+        releases = static_cast<hf_release_count>(releases + (sleeps ? sleeping : polling));
+        now_ns += HF_RATE_WINDOW_NS;
+        return sleeps;
+    }
+
+    int slept_in(int windows, unsigned polling, unsigned sleeping) {
+        int slept = 0;
+        for (int i = 0; i < windows; i++)
+            slept += window(polling, sleeping);
+        return slept;
+    }
+
+    static constexpr unsigned slow = HF_RATE_WINDOW_NS / HF_RATE_SLOW_NS - 1;
+    static constexpr unsigned hot = HF_RATE_WINDOW_NS / static_cast<unsigned>(HF_HOT_NS) + 10;
+};
+
+TEST_F(flexguard_trial_wait, IsTriedBothWays) {
+    EXPECT_FALSE(window(500, 500));
+    EXPECT_TRUE(window(500, 500));
+    EXPECT_FALSE(window(500, 500)) << "who comes polls where it is the same";
+}
+
+TEST_F(flexguard_trial_wait, SleepsWhereThatIsBetterByAnEighth) {
+    slept_in(3, 500, 600);
+    EXPECT_GE(slept_in(8, 500, 600), 7);
+    trial = {};
+    slept_in(3, 500, 550);
+    EXPECT_LE(slept_in(8, 500, 550), 1);
+    EXPECT_LE(slept_in(4 * HF_TWO_WAYS_PERIOD_MAX, 500, 550), 12) << "the less often the longer that is known";
+}
+
+TEST_F(flexguard_trial_wait, PollsForAHotLock) {
+    EXPECT_EQ(slept_in(64, hot, hot), 0);
+}
+
+TEST_F(flexguard_trial_wait, PollsWhereOnlySleepsMakeItSlow) {
+    EXPECT_LE(slept_in(64, 2 * slow, slow), 8);
+}
+
+TEST_F(flexguard_trial_wait, SleepsForASlowLock) {
+    slept_in(3, 500, 500);
+    for (int windows = 0; windows < 64; windows++, now_ns += HF_RATE_WINDOW_NS, releases += slow)
+        polls(now_ns);
+    EXPECT_EQ(slept_in(8, slow, slow), 8) << "though it was not slow before";
+}
+
 TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
     bool known = false;
     auto comes = [&](const void *lock_, uint64_t after_ns, unsigned more_releases) {
         now_ns += after_ns;
         releases = static_cast<hf_release_count>(releases + more_releases);
+        hf_two_ways_begin(&trial.wait, HF_TRIAL_POLL, 0);
+        trial.wait.rate[HF_TRIAL_SLEEP] = 1; // who comes to a lock that is not slow polls
         bool hot = hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, true);
         known = hot == hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, false);
         return !hot;
