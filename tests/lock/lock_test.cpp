@@ -70,7 +70,7 @@ TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
         });
         while (hf_load_relaxed(&lock.word) != HF_WORD_HELD_WITH_SLEEPERS)
             std::this_thread::yield();
-        EXPECT_EQ(here->state, 1u) << "FENCED, and one is counted";
+        EXPECT_EQ(hf_load_relaxed(&here->state), 1u) << "FENCED, and one is counted";
         if (!gives_up)
             hf_flexguard_unlock(&lock);
         waiter.join();

@@ -29,8 +29,9 @@ struct stage {
     std::uint32_t done;
 };
 
-// Instructions for which a thread may be counted although it neither holds the lock nor is next, for each call.
-constexpr int allowed_early_or_late = 24;
+// Instructions for which a thread may be counted although it neither holds the lock nor is next, for each call: 26
+// without optimisation, where an unlock has stored FREE and looks for sleepers.
+constexpr int allowed_early_or_late = 32;
 
 class single_step : public testing::Test {
 protected:
