@@ -27,6 +27,7 @@ proctype Thread(byte me) {
 #endif
 
     goto outside;
+    // Before they are named in what is inlined, as Spin wants it.
 taken:
     sleeper_goes();
     goto holding;

@@ -81,16 +81,8 @@ static inline hf_release_count hf_flexguard_count_release(hf_release_count *rele
     return count;
 }
 
-// Gives the lock back and says what the caller owes it now (hf_word_pay). The caller notes the release. Of a word whose
-// sleepers are all counted (park/sleepers.h), as those are that wait here.
-static inline enum hf_word_owes hf_flexguard_give(uint32_t *word, hf_release_count *releases, uint8_t *fenced,
-                                                  struct hf_thread_record *self) {
-    enum hf_word_owes owes = hf_word_release_counted(word, hf_flexguard_count_release(releases), fenced);
-    hf_critical_leave(self);
-    return owes;
-}
-
-// The same for pthread_mutex_unlock: see hf_word_trylock_own.
+// Gives the lock back and says what the caller owes it now (hf_word_pay). The caller notes the release. For
+// pthread_mutex_unlock: see hf_word_trylock_own.
 static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release_count *releases, uint8_t *fenced,
                                                       struct hf_thread_record *self) {
     enum hf_word_owes owes = hf_word_release_own(word, hf_flexguard_count_release(releases), fenced);
@@ -98,31 +90,27 @@ static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release
     return owes;
 }
 
-// The same of a word on which threads may sleep that nobody has counted.
-static inline enum hf_word_owes hf_flexguard_give_fenced(uint32_t *word, hf_release_count *releases,
-                                                         struct hf_thread_record *self) {
-    hf_flexguard_count_release(releases);
-    enum hf_word_owes owes = hf_word_owes_wake(hf_word_release(word));
-    hf_critical_leave(self);
-    return owes;
-}
-
 static inline void hf_flexguard_after_release(const uint32_t *word, struct hf_thread_record *self,
                                               enum hf_word_owes owes) {
+    hf_critical_leave(self);
     if (HF_UNLIKELY(owes))
         hf_word_pay(word, owes);
     if (HF_UNLIKELY(hf_is_observed(self, word)))
         hf_note_release(self);
 }
 
+// Of a word all of whose sleepers are counted (park/sleepers.h), as those are that wait here.
 static inline void hf_flexguard_release(uint32_t *word, hf_release_count *releases, uint8_t *fenced,
                                         struct hf_thread_record *self) {
-    hf_flexguard_after_release(word, self, hf_flexguard_give(word, releases, fenced, self));
+    enum hf_word_owes owes = hf_word_release_counted(word, hf_flexguard_count_release(releases), fenced);
+    hf_flexguard_after_release(word, self, owes);
 }
 
+// Of one on which threads may sleep that nobody has counted.
 static inline void hf_flexguard_release_fenced(uint32_t *word, hf_release_count *releases,
                                                struct hf_thread_record *self) {
-    hf_flexguard_after_release(word, self, hf_flexguard_give_fenced(word, releases, self));
+    hf_flexguard_count_release(releases);
+    hf_flexguard_after_release(word, self, hf_word_owes_wake(hf_word_release(word)));
 }
 
 #ifdef __cplusplus

@@ -70,7 +70,7 @@ struct hf_trial {
     struct hf_two_ways wait;      // enum hf_trial_wait; its windows are those of `whole`
 } __attribute__((aligned(64)));
 
-// So many that locks which are waited for at a time hardly meet; a page for each 64 of them.
+// So many that locks which are waited for at a time hardly meet; a page for each 32 of them.
 enum { HF_TRIALS_BITS = 10 };
 
 extern struct hf_trial hf_trials[1 << HF_TRIALS_BITS] __attribute__((visibility("hidden")));
@@ -80,11 +80,6 @@ static inline struct hf_trial *hf_trial_of(const void *lock) {
     return &hf_trials[hf_address_hash((uintptr_t)lock, HF_TRIALS_BITS)];
 }
 
-static inline void hf_trial_begin_window(struct hf_trial *trial, hf_release_count releases, enum hf_trial_way way) {
-    hf_store_relaxed(&trial->seen, releases);
-    hf_two_ways_go(&trial->free_word, way);
-}
-
 static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases, uint64_t now_ns,
                                   enum hf_trial_way first) {
     hf_store_relaxed(&trial->lock, lock);
@@ -92,7 +87,7 @@ static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_r
     hf_release_rate_begin(&trial->whole, releases, now_ns);
     hf_two_ways_begin(&trial->wait, HF_TRIAL_POLL, HF_TRIAL_SLEEP_HANDICAP);
     hf_two_ways_begin(&trial->free_word, first, 0);
-    hf_trial_begin_window(trial, releases, first);
+    hf_store_relaxed(&trial->seen, releases);
 }
 
 // The trial is another lock's: it is this one's from now on, if nobody has looked at it for long.
@@ -116,9 +111,8 @@ static inline enum hf_trial_way hf_trial_look(struct hf_trial *trial, const void
     if (age_ns < HF_TRIAL_STALE_NS)
         hf_two_ways_learn(&trial->free_word,
                           hf_releases_in_a_millisecond(hf_load_relaxed(&trial->seen), releases, age_ns));
-    enum hf_trial_way way = (enum hf_trial_way)hf_two_ways_next(&trial->free_word);
-    hf_trial_begin_window(trial, releases, way);
-    return way;
+    hf_store_relaxed(&trial->seen, releases);
+    return (enum hf_trial_way)hf_two_ways_go_on(&trial->free_word);
 }
 
 // A look that found the word of a hot lock FREE: whether to leave it.
@@ -162,16 +156,16 @@ static inline bool hf_trial_may_find_it_hot(struct hf_trial *trial, const void *
         return true;
     if (ended) {
         hf_two_ways_learn(&trial->wait, rate);
-        hf_two_ways_go(&trial->wait, hf_two_ways_next(&trial->wait));
+        hf_two_ways_go_on(&trial->wait);
     }
     return hf_two_ways_now(&trial->wait) == HF_TRIAL_POLL;
 }
 
 // Do batches get the lock released more often by so much that it is no accident?
 static inline bool hf_trial_batches_clearly_pay(const struct hf_trial *trial, const void *lock) {
-    uint64_t leave = hf_two_ways_rate(&trial->free_word, HF_TRIAL_LEAVE);
-    uint64_t take = hf_two_ways_rate(&trial->free_word, HF_TRIAL_TAKE);
-    return hf_load_relaxed(&trial->lock) == lock && take != 0 && 8 * leave > 9 * take;
+    uint32_t leave = hf_two_ways_rate(&trial->free_word, HF_TRIAL_LEAVE);
+    uint32_t take = hf_two_ways_rate(&trial->free_word, HF_TRIAL_TAKE);
+    return hf_load_relaxed(&trial->lock) == lock && take != 0 && hf_is_more_by_eighths(leave, take, 1);
 }
 
 // Who has napped for the lock has it.

@@ -37,17 +37,17 @@ static inline uint32_t hf_two_ways_rate(const struct hf_two_ways *ways, unsigned
     return hf_load_relaxed(&ways->rate[way]);
 }
 
-static inline void hf_two_ways_go(struct hf_two_ways *ways, unsigned way) {
-    hf_store_relaxed(&ways->way, (uint8_t)way);
-}
-
 static inline void hf_two_ways_set_period(struct hf_two_ways *ways, unsigned windows) {
     hf_store_relaxed(&ways->period, (uint16_t)windows);
     hf_store_relaxed(&ways->windows_left, (uint16_t)windows);
 }
 
-static inline unsigned hf_two_ways_better_of(const struct hf_two_ways *ways, uint64_t first, uint64_t second) {
-    return 8 * second > (8 + (uint64_t)hf_load_relaxed(&ways->handicap)) * first;
+static inline bool hf_is_more_by_eighths(uint64_t rate, uint64_t other, unsigned eighths) {
+    return 8 * rate > (8 + eighths) * other;
+}
+
+static inline unsigned hf_two_ways_better_of(const struct hf_two_ways *ways, uint32_t first, uint32_t second) {
+    return hf_is_more_by_eighths(second, first, hf_load_relaxed(&ways->handicap));
 }
 
 // Both are known.
@@ -61,7 +61,7 @@ static inline void hf_two_ways_begin(struct hf_two_ways *ways, unsigned first, u
     hf_store_relaxed(&ways->rate[0], 0);
     hf_store_relaxed(&ways->rate[1], 0);
     hf_two_ways_set_period(ways, HF_TWO_WAYS_PERIOD_MIN);
-    hf_two_ways_go(ways, first);
+    hf_store_relaxed(&ways->way, (uint8_t)first);
 }
 
 static inline unsigned hf_two_ways_longer_period(const struct hf_two_ways *ways) {
@@ -82,8 +82,7 @@ static inline void hf_two_ways_learn(struct hf_two_ways *ways, uint32_t rate) {
     hf_store_relaxed(&ways->rate[way], before == 0 ? rate : before - before / 4 + rate / 4);
 }
 
-// The way of the next window.
-static inline unsigned hf_two_ways_next(struct hf_two_ways *ways) {
+static inline unsigned hf_two_ways_choose(struct hf_two_ways *ways) {
     uint32_t first = hf_two_ways_rate(ways, 0), second = hf_two_ways_rate(ways, 1);
     if (first == 0 || second == 0)
         return first != 0;
@@ -91,6 +90,13 @@ static inline unsigned hf_two_ways_next(struct hf_two_ways *ways) {
     bool worse = windows_left == 0;
     hf_store_relaxed(&ways->windows_left, worse ? hf_load_relaxed(&ways->period) : (uint16_t)(windows_left - 1));
     return (hf_two_ways_better(ways) == 1) != worse;
+}
+
+// The next window begins. Returns its way.
+static inline unsigned hf_two_ways_go_on(struct hf_two_ways *ways) {
+    unsigned way = hf_two_ways_choose(ways);
+    hf_store_relaxed(&ways->way, (uint8_t)way);
+    return way;
 }
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "park/sleepers.h"
 
-#include <time.h>
-
 #include "base/check.h"
-#include "base/heavy_fence.h"
+#include "base/clock.h"
+#include "park/heavy_fence.h"
 
 enum {
     HF_FENCED_MIN_MS = 1,
@@ -15,9 +14,7 @@ enum {
 struct hf_sleepers hf_sleepers_table[1 << HF_SLEEPERS_BITS];
 
 static uint32_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint32_t)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    return (uint32_t)(hf_monotonic_ns() / 1000000);
 }
 
 // One that was UNFENCED for long has gained more than the fence costs.

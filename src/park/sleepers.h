@@ -5,7 +5,7 @@
 // more than the rest of an unlock. A plain store may overwrite an announcement; so who stores plainly looks afterwards
 // whether anybody is counted, and wakes. Each of the two stores and then loads what the other stores, which needs a
 // fence on both sides; a lock is given back a million times for each sleep, so the sleeper pays for both
-// (base/heavy_fence.h), and only if somebody stores plainly:
+// (heavy_fence.h), and only if somebody stores plainly:
 //
 //              256th unlock, nobody is counted, and it has been quiet for a while
 //     +--------+ -----------------------------------------------------------> +----------+
@@ -49,8 +49,7 @@ struct hf_sleepers {
     // Advice: since when it is FENCED, and for how long. Of a clock that comes round.
     uint32_t fenced_at_ms;
     uint32_t fenced_for_ms;
-    uint32_t reserved;
-};
+} __attribute__((aligned(16))); // in one cache line
 
 extern struct hf_sleepers hf_sleepers_table[1 << HF_SLEEPERS_BITS] __attribute__((visibility("hidden")));
 

@@ -101,11 +101,12 @@ static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
 // the line that counts them is away, so it is looked at once in so many releases only.
 static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases, uint8_t *fenced) {
     bool looks = releases % HF_RELEASES_FENCED == 0;
-    if (HF_LIKELY(!*fenced || looks)) {
+    if (looks)
+        *fenced = 0;
+    if (HF_LIKELY(!*fenced)) {
         struct hf_sleepers *sleepers = hf_sleepers_at(word);
         bool nobody_sleeps = hf_nobody_sleeps(sleepers);
         if (HF_LIKELY(nobody_sleeps && hf_load_relaxed(word) == HF_WORD_HELD)) {
-            *fenced = 0;
             hf_store_release(word, HF_WORD_FREE);
             hf_program_order();
             return hf_word_owes_wake(!hf_nobody_sleeps(sleepers));

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "park/sleepers.h"
-#include "preload/mutex.h"
 #include "preload/symbol_version.h"
 
 typedef void *(*open_function)(const char *, int);

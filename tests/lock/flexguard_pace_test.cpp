@@ -174,7 +174,7 @@ TEST_F(flexguard_pace, DoesNotAskForAHotLock) {
     }
 }
 
-// Shown able to fail: without the count in hf_flexguard_give.
+// Shown able to fail: without the count in hf_flexguard_release.
 TEST(flexguard_releases, EachReleaseIsCounted) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     for (int use = 0; use < 5; use++) {

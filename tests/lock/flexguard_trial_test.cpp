@@ -20,11 +20,11 @@
 
 namespace {
 
-constexpr uint64_t window_ns = HF_TRIAL_WINDOW_NS;
-
 struct flexguard_trial : testing::Test {
     // A window passes in which the word is released so many times, as its way has it. Returns whether it was left.
-    bool window(unsigned leaving, unsigned taking, uint64_t length_ns = window_ns) {
+    bool window(unsigned leaving, unsigned taking) { return window(leaving, taking, window_ns); }
+
+    bool window(unsigned leaving, unsigned taking, uint64_t length_ns) {
         bool left = leaves(&trial, &lock, releases, now_ns);
         EXPECT_EQ(left, leaves(&trial, &lock, releases, now_ns + window_ns - 1)) << "one way in a window";
         releases = static_cast<hf_release_count>(releases + (left ? leaving : taking));
@@ -41,6 +41,7 @@ struct flexguard_trial : testing::Test {
     }
 
     bool (*leaves)(hf_trial *, const void *, hf_release_count, uint64_t) = hf_trial_leaves;
+    uint64_t window_ns = HF_TRIAL_WINDOW_NS;
     hf_trial trial{};
     int lock{}, other{};
     uint64_t now_ns = 1'000'000'000;
@@ -164,23 +165,18 @@ TEST_F(flexguard_trial_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
     EXPECT_TRUE(hf_trial_leaves(&trial, &lock, releases, now_ns));
 }
 
-// The same for threads that come, which poll or sleep. A window has so many releases, as its way has it.
+// The same for threads that come, which poll ("leave") or sleep ("take").
 struct flexguard_trial_wait : flexguard_trial {
-    bool polls(uint64_t at_ns) { return hf_trial_may_find_it_hot(&trial, &lock, releases, at_ns, true); }
-
-    bool window(unsigned polling, unsigned sleeping) {
-        bool sleeps = !polls(now_ns);
-        EXPECT_EQ(sleeps, !polls(now_ns + HF_RATE_WINDOW_NS - 1)) << "one way in a window";
-        releases = static_cast<hf_release_count>(releases + (sleeps ? sleeping : polling));
-        now_ns += HF_RATE_WINDOW_NS;
-        return sleeps;
+    flexguard_trial_wait() {
+        leaves = [](hf_trial *trial_, const void *lock_, hf_release_count count, uint64_t at_ns) {
+            return hf_trial_may_find_it_hot(trial_, lock_, count, at_ns, true);
+        };
+        window_ns = HF_RATE_WINDOW_NS;
     }
 
+    bool sleeps_in_window(unsigned polling, unsigned sleeping) { return !window(polling, sleeping); }
     int slept_in(int windows, unsigned polling, unsigned sleeping) {
-        int slept = 0;
-        for (int i = 0; i < windows; i++)
-            slept += window(polling, sleeping);
-        return slept;
+        return windows - left_of(windows, polling, sleeping);
     }
 
     static constexpr unsigned slow = HF_RATE_WINDOW_NS / HF_RATE_SLOW_NS - 1;
@@ -188,9 +184,9 @@ struct flexguard_trial_wait : flexguard_trial {
 };
 
 TEST_F(flexguard_trial_wait, IsTriedBothWays) {
-    EXPECT_FALSE(window(500, 500));
-    EXPECT_TRUE(window(500, 500));
-    EXPECT_FALSE(window(500, 500)) << "who comes polls where it is the same";
+    EXPECT_FALSE(sleeps_in_window(500, 500));
+    EXPECT_TRUE(sleeps_in_window(500, 500));
+    EXPECT_FALSE(sleeps_in_window(500, 500)) << "who comes polls where it is the same";
 }
 
 TEST_F(flexguard_trial_wait, SleepsWhereThatIsBetterByAnEighth) {
@@ -213,7 +209,7 @@ TEST_F(flexguard_trial_wait, PollsWhereOnlySleepsMakeItSlow) {
 TEST_F(flexguard_trial_wait, SleepsForASlowLock) {
     slept_in(3, 500, 500);
     for (int windows = 0; windows < 64; windows++, now_ns += HF_RATE_WINDOW_NS, releases += slow)
-        polls(now_ns);
+        leaves(&trial, &lock, releases, now_ns);
     EXPECT_EQ(slept_in(8, slow, slow), 8) << "though it was not slow before";
 }
 

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "base/heavy_fence.h"
 #include "park/deadline.h"
+#include "park/heavy_fence.h"
 #include "park/word_lock.h"
 
 namespace {

@@ -16,15 +16,19 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/heavy_fence.h"
+#include "park/heavy_fence.h"
 #include "park/word_lock.h"
 
 namespace {
 
 uint32_t now_ms() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return static_cast<uint32_t>(now.tv_sec * 1000 + now.tv_nsec / 1'000'000);
+    return static_cast<uint32_t>(hf_monotonic_ns() / 1'000'000);
+}
+
+int status_of(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
 }
 
 class sleepers : public testing::Test {
@@ -132,15 +136,7 @@ TEST_F(sleepers, KeepEveryEntryFencedOnceTheyMayBeUncounted) {
         uint32_t another = HF_WORD_HELD; // somewhere else in the table
         _exit(is_fenced && here->state == 1 && hf_sleepers_at(&another)->state == 1 ? 0 : 1);
     }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-}
-
-int status_of(pid_t child) {
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return status;
+    EXPECT_EQ(status_of(child), 0);
 }
 
 TEST_F(sleepers, AreFencedForInAForkedChildToo) {

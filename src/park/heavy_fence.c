@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "base/heavy_fence.h"
+#include "park/heavy_fence.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/clock.h"
+#include "park/nap.h"
 
 // A store buffer empties by itself, as fast as its lines come: in microseconds.
 enum { HF_STORES_ARE_SEEN_NS = 10 * 1000 * 1000 };
@@ -32,10 +32,9 @@ bool hf_heavy_fence_is_quick(void) {
 
 // Sleeping, unless that is refused as well.
 static void wait_until_stores_are_seen(void) {
-    struct timespec length = {.tv_nsec = HF_STORES_ARE_SEEN_NS};
     uint64_t begin_ns = hf_monotonic_ns();
     do {
-        syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &length, NULL);
+        hf_nap(HF_STORES_ARE_SEEN_NS);
     } while (hf_ns_since(begin_ns, hf_monotonic_ns()) < HF_STORES_ARE_SEEN_NS);
 }
 
