@@ -138,6 +138,105 @@ TEST(CoroBarrier, NobodyGoesOnBeforeAllHaveCome) {
     EXPECT_EQ(come, tasks * rounds);
 }
 
+// B3.
+TEST(CoroBarrier, WhoGivesUpHasComeAllTheSame) {
+    pool workers(2u);
+    barrier together(3);
+    auto give_up = [&]() -> task<bool> { co_return co_await together.arrive_and_wait_for(1ms); };
+    auto come_stopped = [&]() -> task<bool> {
+        std::stop_source stop;
+        stop.request_stop();
+        co_return co_await together.arrive_and_wait(stop.get_token());
+    };
+    auto be_last = [&]() -> task<bool> { co_return co_await together.arrive_and_wait_for(1h); };
+    for (int round = 0; round < 3; round++) {
+        EXPECT_FALSE(sync_wait(workers, give_up()));
+        EXPECT_FALSE(sync_wait(workers, come_stopped()));
+        EXPECT_TRUE(sync_wait(workers, be_last()));
+    }
+}
+
+TEST(CoroBarrier, ArrivesFromOutsideWithoutWaiting) {
+    pool workers(2u);
+    barrier together(3);
+    together.arrive();
+    gathering all;
+    auto come = [&]() -> task<> { co_await together.arrive_and_wait(); };
+    all.add(workers, come());
+    together.arrive();
+    all.wait();
+    together.arrive(); // the next round's
+    together.arrive();
+    sync_wait(workers, come());
+}
+
+// B3: the frames of those who wait are destroyed, and their round goes on without them.
+TEST(CoroBarrier, WhoIsDestroyedHasCome) {
+    barrier together(3);
+    auto come = [&](std::atomic<int> &come_in) -> task<> {
+        come_in++;
+        co_await together.arrive_and_wait();
+    };
+    {
+        std::atomic<int> come_in = 0;
+        pool worker(1u);
+        spawn(worker, come(come_in));
+        spawn(worker, come(come_in));
+        auto see_both_wait = [&]() -> task<> {
+            while (come_in < 2)
+                co_await yield();
+        };
+        sync_wait(worker, see_both_wait());
+    }
+    pool worker(1u);
+    std::atomic<int> come_in = 0;
+    sync_wait(worker, come(come_in));
+}
+
+// B2. What a co_await does, step by step.
+TEST(CoroBarrier, NobodyWaitsForARoundThatEndedBeforeTheyWereLinked) {
+    barrier together(2);
+    auto for_ever = together.arrive_and_wait();
+    EXPECT_FALSE(for_ever.await_ready());
+    together.arrive();
+    EXPECT_FALSE(for_ever.await_suspend(std::noop_coroutine()));
+    for_ever.await_resume();
+
+    auto limited = together.arrive_and_wait_for(1h);
+    EXPECT_FALSE(limited.await_ready());
+    together.arrive();
+    EXPECT_FALSE(limited.await_suspend(std::noop_coroutine()));
+    EXPECT_TRUE(limited.await_resume());
+}
+
+// Limits are reached while rounds end: who was told that all have come is told the truth, and no round is stuck.
+TEST(CoroBarrier, LimitsAreReachedWhileRoundsEnd) {
+    constexpr int tasks = 6, rounds = 300;
+    pool workers(3u);
+    barrier together(tasks);
+    struct {
+        std::atomic<int> coming = 0, gone = 0; // before and after the wait
+    } of_round[rounds];
+    std::atomic<int> early = 0, in_time = 0;
+    gathering all;
+    auto run = [&](int number) -> task<> {
+        for (int round = 0; round < rounds; round++) {
+            of_round[round].coming++;
+            bool all_came = co_await together.arrive_and_wait_for(std::chrono::microseconds((number * round) % 40));
+            in_time += all_came;
+            early += all_came && of_round[round].coming < tasks;
+            of_round[round].gone++;
+            while (!all_came && of_round[round].gone < tasks) // not twice for the same round
+                co_await yield();
+        }
+    };
+    for (int i = 0; i < tasks; i++)
+        all.add(workers, run(i));
+    all.wait();
+    EXPECT_EQ(early, 0);
+    EXPECT_GE(in_time, rounds); // the last of each round
+}
+
 template <class Semaphore>
 class CoroSemaphore : public testing::Test {};
 using every_semaphore =

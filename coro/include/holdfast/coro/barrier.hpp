@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A barrier: so many tasks wait for each other, again and again.
 //
-// B1  Nobody goes on before all of its round have come. B2  The last one lets all others go on, and does not wait.
-// Test: tests/coro/primitives_test.
+//      come_: 0 --arrive--> 1 --arrive--> ... count - 1 --arrive--> 0, the next round: all who wait go on
+//
+// B1  Who has waited to the end goes on after all of its round have come.
+// B2  The last one of a round lets all others go on, and does not wait. Nobody waits for a round that is over.
+// B3  An arrival counts, whatever becomes of the wait behind it: who gives up, or is destroyed, has come all the same.
+// Model: verify/coro_barrier.pml. Test: tests/coro/primitives_test.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <utility>
 
@@ -14,59 +19,55 @@ namespace holdfast::coro {
 
 class [[nodiscard]] barrier : public detail::waited_on<barrier> {
 public:
-    // Requires count > 0.
+    // Requires count > 0. May be destroyed when all who have waited have gone on.
     explicit barrier(std::size_t count) noexcept : count_(count) {}
 
-    // co_await b.arrive_and_wait(). It can't be cancelled: the others count on it. The last one schedules all others,
-    // O(n).
-    [[nodiscard]] auto arrive_and_wait() noexcept { return arrival(*this); }
+    // co_await b.arrive_and_wait(). The last one schedules all others, O(n).
+    [[nodiscard]] auto arrive_and_wait() noexcept { return detail::wait_for_ever<barrier>(*this); }
+    // With a limit: false when that was reached before all had come. The caller has come even so (B3), and must not come
+    // again for this round.
+    [[nodiscard]] auto arrive_and_wait(std::stop_token token) {
+        return detail::wait_within_limits<barrier>(*this, 0, {std::nullopt, std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] auto arrive_and_wait_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return detail::wait_within_limits<barrier>(*this, 0, {deadline_after(time), std::move(token)});
+    }
+    // From any thread: comes, and waits for nobody. O(1), the last one O(n).
+    void arrive() noexcept {
+        waiter nobody;
+        static_cast<void>(take_at_once(nobody));
+    }
+
+    // The awaiters' side (wait_awaiters.hpp): comes; true when it was the last. `one` keeps the round for which it came,
+    // which may be over when it is about to be linked.
+    [[nodiscard]] bool take_at_once(waiter &one) noexcept {
+        wait_list others;
+        {
+            spin_lock held(guard_);
+            one.kind = round_;
+            if (++come_ < count_)
+                return false;
+            come_ = 0;
+            round_++;
+            while (waiter *other = waiters_.choose())
+                others.append(*other);
+        }
+        schedule_all(others);
+        return true;
+    }
 
 private:
     friend class detail::waited_on<barrier>;
     static constexpr primitive_kind observed_as = primitive_kind::barrier;
 
-    class [[nodiscard]] arrival : private waiter {
-    public:
-        explicit arrival(barrier &of) noexcept : of_(of) {}
-        ~arrival() {
-            if (suspended_)
-                of_.abandon(*this);
-        }
-        [[nodiscard]] bool await_ready() const noexcept { return false; }
-        HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
-            suspended_ = true;
-            prepare(self);
-            return of_.arrive(*this);
-        }
-        void await_resume() noexcept {
-            if (std::exchange(suspended_, false))
-                of_.resumed(*this);
-        }
-
-    private:
-        barrier &of_;
-        bool suspended_ = false;
-    };
-
-    // True when `one` waits.
-    bool arrive(waiter &one) noexcept {
-        wait_list round;
-        {
-            spin_lock held(guard_);
-            if (++come_ < count_)
-                return waiters_.link(one);
-            come_ = 0;
-            while (waiter *other = waiters_.choose())
-                round.append(*other);
-        }
-        schedule_all(round);
-        return false;
-    }
-    void give_back(const waiter &) noexcept {}
-    void someone_left() noexcept {}
+    bool take(const waiter *one) const noexcept { return one->kind != round_; }
+    void give_back(const waiter &) const noexcept {}
+    void someone_left() const noexcept {}
 
     std::size_t count_;
     std::size_t come_ = 0;
+    unsigned round_ = 0;
 };
 
 } // namespace holdfast::coro

@@ -45,7 +45,7 @@ struct waiter {
     waiter *previous = nullptr;
     std::coroutine_handle<> handle;
     executor_base *home = nullptr; // null: resumed where it is chosen
-    unsigned kind = 0;             // the primitive's
+    unsigned kind = 0;             // of what is wanted; for the primitive to read
     bool linked = false;           // written under the guard
     bool has_limits = false;       // may be cancelled
     passage how = passage::queued; // how it goes on, once it was chosen
