@@ -23,9 +23,9 @@
 // whether it is where that is known to be for nothing.
 // Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (flexguard_pace.h),
 // while the lock is released more often that way (flexguard_trial.h). Meanwhile it leaves its CPU to others who want it
-// (flexguard_nap.h). Who polls and never finds it free asks for it.
+// (flexguard_nap.h). Who polls and never finds it free asks for it. Who was woken may nap before it goes on, as well.
 //
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; P3, P4 in
+// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in flexguard_queue.h; P1, P2 in flexguard_pace.h; P3 to P5 in
 // flexguard_nap.h; T1 in flexguard_trial.h.
 // Model: verify/flexguard.pml.
 #include <errno.h>
@@ -163,6 +163,17 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
     return false;
 }
 
+// P5: whoever stood by takes a word that is FREE for a moment. True with the lock held and the caller critical.
+static bool poll_after_standing_by(uint32_t *word, struct hf_thread_record *self) {
+    uint64_t since_ns = hf_monotonic_ns();
+    do {
+        if (hf_load_relaxed(word) == HF_WORD_FREE && hf_flexguard_try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS))
+            return true;
+        hf_pause();
+    } while (hf_ns_since(since_ns, hf_monotonic_ns()) < HF_STAND_BY_POLL_NS);
+    return false;
+}
+
 static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
                          struct hf_naps naps, struct hf_wait *wait) {
@@ -187,11 +198,16 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
         hf_count(self, blocked);
         hf_hint_look_again();
         hf_wait_falls_asleep(wait);
+        uint64_t since_ns = hf_monotonic_ns();
         int error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
         hf_sleeper_goes(word);
         hf_wait_awakes(wait);
         if (error == ETIMEDOUT)
             return ETIMEDOUT;
+        if (hf_stands_by(releases, since_ns, &naps, wait) && poll_after_standing_by(word, self)) {
+            hf_count(self, spun);
+            return 0;
+        }
     }
 }
 

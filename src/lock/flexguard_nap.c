@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// P3, P4: flexguard_nap.h.
+// P3 to P5: flexguard_nap.h.
 #include "lock/flexguard_nap.h"
 
 #include "base/clock.h"
 #include "lock/flexguard_trial.h"
+
+bool hf_stands_by(const hf_release_count *releases, uint64_t since_ns, struct hf_naps *naps, struct hf_wait *wait) {
+    struct hf_trial *trial = hf_trial_of(releases);
+    uint64_t woken_ns = hf_monotonic_ns();
+    if (!hf_naps_are_left(naps) || hf_ns_since(since_ns, woken_ns) >= HF_STAND_BY_WAIT_NS ||
+        !hf_trial_lets_woken_nap(trial, releases, woken_ns))
+        return false;
+    hf_nap_in_wait(wait, HF_STAND_BY_NS);
+    uint64_t now_ns = hf_monotonic_ns();
+    hf_naps_ended(naps, now_ns - woken_ns);
+    hf_trial_look_after_nap(trial, releases, hf_load_relaxed(releases), now_ns);
+    return true;
+}
 
 // A monitor that has died has left the CPU's company as it was: asked once in a spell, whether it is still there.
 static bool should_step_aside(const struct hf_thread_record *self, uint64_t now_ns) {

@@ -23,6 +23,14 @@
 // a time as timers can, some 100 us, and the next one has its turn.
 //
 // P4  Who steps aside does so once in a spell. Then it takes the word when it is FREE.
+//
+// Who slept on the word and was woken may nap, too, where that gets the lock released more often (flexguard_trial.h):
+// its owner, which has just called the kernel to wake it, goes on alone, and calls nobody else, since the others asleep
+// are not announced any more. It stands by for them:
+//
+// P5  Who stands by naps once, as shortly as timers can, and only if it has slept for less than HF_STAND_BY_WAIT_NS:
+//     with many threads its turn comes late enough. Then it takes the word, polls for HF_STAND_BY_POLL_NS at most, or
+//     announces sleepers again, as any that was woken (I2). Its naps count in P3.
 #ifndef HF_LOCK_FLEXGUARD_NAP_H
 #define HF_LOCK_FLEXGUARD_NAP_H
 
@@ -45,6 +53,9 @@ enum {
     HF_LONGEST_NAP_NS = 4 * 1000 * 1000, // a scheduler's slice: so long who wants a shared CPU waits for it anyway
     HF_NAPS_NS = 32 * 1000 * 1000,       // in one wait
     HF_STEP_ASIDE_NS = 50 * 1000,
+    HF_STAND_BY_NS = 50 * 1000,
+    HF_STAND_BY_WAIT_NS = 4 * 1000 * 1000,
+    HF_STAND_BY_POLL_NS = 4 * 1000, // a release comes in that time, or the owner is not back soon
 };
 
 // May who is inside `depth` locks nap? Not while others may wait for a further one that it holds, or stand behind it in
@@ -87,6 +98,10 @@ static inline void hf_nap_in_wait(struct hf_wait *wait, uint32_t nap_ns) {
     hf_nap(nap_ns);
     hf_wait_awakes(wait);
 }
+
+// P5: a thread was woken that fell asleep at `since_ns`. Whether it has napped.
+bool hf_stands_by(const hf_release_count *releases, uint64_t since_ns, struct hf_naps *naps, struct hf_wait *wait)
+    __attribute__((visibility("hidden")));
 
 // Whom who has left a hot lock to its owner should leave the CPU to as well; HF_CPU_ALONE: nobody. `releases`, here and
 // below: where the lock's are counted, by which it has its trial.

@@ -22,6 +22,12 @@
 // at the ends of which somebody comes. To sleep has to be better by an eighth: those who sleep in one window are still
 // to be woken in the next.
 //
+// Who was woken finds the word FREE, mostly: its owner is still in the call that woke it. To take it then makes each
+// section somebody else's, with a wake before each. So it is tried, too, for locks that are not hot and not too slow,
+// whether it is better that who was woken naps first, and leaves the lock to its owner meanwhile (flexguard_nap.h).
+// Those windows are longer, since whoever naps at the end of one is still to come in the next; an eighth is asked for
+// here, too. While that is tried, and just after, nothing is learnt of those who come.
+//
 // T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
 //     lock's address in a table without chains, locks that meet there take turns, and who finds another's goes the
 //     way of one of which nothing is known; two that write at once may spoil a window.
@@ -51,13 +57,22 @@ enum {
     HF_TRIAL_RATE_MIN = 300,
     HF_TRIAL_RATE_HOT = 1000 * 1000 / HF_HOT_NS,
     HF_TRIAL_SLEEP_HANDICAP = 1, // in eighths
+    HF_TRIAL_NAP_HANDICAP = 1,
+    HF_TRIAL_NAP_PERIOD_MIN = 32, // windows that are long, and costly where naps do not pay
+    // Of a window for who was woken: before it begins, where the way has changed; its length; and what is too long for
+    // either. A lock that is not hot is released less than 65536 times in it.
+    HF_TRIAL_WOKEN_SETTLES_NS = 500 * 1000,
+    HF_TRIAL_WOKEN_WINDOW_NS = 1500 * 1000,
+    HF_TRIAL_WOKEN_STALE_NS = 8 * 1000 * 1000,
     // For so long a lock that somebody has napped for is left to him.
     HF_TRIAL_TURN_NS = 500 * 1000,
 };
 
-// What to do with a free word, and what with a word that a thread which comes finds held.
+// What to do with a free word; what with a word that a thread which comes finds held.
 enum hf_trial_way { HF_TRIAL_LEAVE, HF_TRIAL_TAKE };
 enum hf_trial_wait { HF_TRIAL_POLL, HF_TRIAL_SLEEP };
+// And what a thread does that was woken.
+enum hf_trial_woken { HF_TRIAL_WOKEN_TAKES, HF_TRIAL_WOKEN_NAPS };
 
 // Zeroed memory is a trial of no lock.
 struct hf_trial {
@@ -68,6 +83,9 @@ struct hf_trial {
     hf_release_count seen;        // at the window's begin
     struct hf_release_rate whole; // whatever the way, and of waits that go neither
     struct hf_two_ways wait;      // enum hf_trial_wait; its windows are those of `whole`
+    struct hf_two_ways woken;     // enum hf_trial_woken
+    struct hf_release_rate woken_rate;
+    bool woken_settled; // those of the other way are through
 } __attribute__((aligned(64)));
 
 // So many that locks which are waited for at a time hardly meet; a page for each 32 of them.
@@ -85,8 +103,11 @@ static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_r
     hf_store_relaxed(&trial->lock, lock);
     hf_store_relaxed(&trial->turn_ns, 0);
     hf_release_rate_begin(&trial->whole, releases, now_ns);
-    hf_two_ways_begin(&trial->wait, HF_TRIAL_POLL, HF_TRIAL_SLEEP_HANDICAP);
-    hf_two_ways_begin(&trial->free_word, first, 0);
+    hf_two_ways_begin(&trial->wait, HF_TRIAL_POLL, HF_TRIAL_SLEEP_HANDICAP, HF_TWO_WAYS_PERIOD_MIN);
+    hf_two_ways_begin(&trial->woken, HF_TRIAL_WOKEN_TAKES, HF_TRIAL_NAP_HANDICAP, HF_TRIAL_NAP_PERIOD_MIN);
+    hf_release_rate_begin(&trial->woken_rate, releases, now_ns);
+    hf_store_relaxed(&trial->woken_settled, true);
+    hf_two_ways_begin(&trial->free_word, first, 0, HF_TWO_WAYS_PERIOD_MIN);
     hf_store_relaxed(&trial->seen, releases);
 }
 
@@ -139,6 +160,61 @@ static inline bool hf_trial_is_slow(const struct hf_trial *trial) {
            hf_rate_is_slow(hf_two_ways_rate(&trial->wait, HF_TRIAL_POLL));
 }
 
+// Is the lock one whose owner is back soon, but not at once?
+static inline bool hf_trial_rate_is_for_naps(uint32_t in_a_millisecond) {
+    return in_a_millisecond >= HF_TRIAL_RATE_MIN && in_a_millisecond < HF_TRIAL_RATE_HOT;
+}
+
+// A look at what becomes of it while who was woken goes this way. What comes first after another way tells nothing.
+static inline void hf_trial_learn_of_woken(struct hf_trial *trial, hf_release_count releases, uint64_t now_ns) {
+    bool settled = hf_load_relaxed(&trial->woken_settled);
+    if (!hf_release_rate_look_after(&trial->woken_rate, releases, now_ns,
+                                    settled ? HF_TRIAL_WOKEN_WINDOW_NS : HF_TRIAL_WOKEN_SETTLES_NS,
+                                    HF_TRIAL_WOKEN_STALE_NS))
+        return;
+    uint32_t rate = hf_release_rate_known(&trial->woken_rate);
+    if (!settled || rate == 0) {
+        hf_store_relaxed(&trial->woken_settled, rate != 0);
+        return;
+    }
+    unsigned way = hf_two_ways_now(&trial->woken);
+    hf_two_ways_learn(&trial->woken, rate);
+    if (hf_trial_rate_is_for_naps(hf_two_ways_rate(&trial->woken, HF_TRIAL_WOKEN_TAKES)))
+        hf_store_relaxed(&trial->woken_settled, hf_two_ways_go_on(&trial->woken) == way);
+}
+
+// Not while naps are tried, nor just after.
+static inline bool hf_trial_may_learn_of_who_comes(const struct hf_trial *trial) {
+    bool tries_naps = hf_two_ways_now(&trial->woken) == HF_TRIAL_WOKEN_NAPS && hf_two_ways_tries(&trial->woken);
+    return hf_load_relaxed(&trial->woken_settled) && !tries_naps;
+}
+
+// A thread was woken that waits for it: whether to nap, and leave it to its owner for so long.
+static inline bool hf_trial_lets_woken_nap(const struct hf_trial *trial, const void *lock, uint64_t now_ns) {
+    return hf_load_relaxed(&trial->lock) == lock && hf_two_ways_now(&trial->woken) == HF_TRIAL_WOKEN_NAPS &&
+           hf_ns_since(hf_load_relaxed(&trial->woken_rate.since_ns), now_ns) < HF_TRIAL_WOKEN_STALE_NS;
+}
+
+// A look at the rate, whatever the way: what is known of it, after what the end of a window has taught.
+static inline uint32_t hf_trial_look_at_rate(struct hf_trial *trial, hf_release_count releases, uint64_t now_ns) {
+    bool learns = hf_trial_may_learn_of_who_comes(trial);
+    hf_trial_learn_of_woken(trial, releases, now_ns);
+    bool ended = hf_release_rate_look(&trial->whole, releases, now_ns);
+    uint32_t rate = hf_release_rate_known(&trial->whole);
+    if (learns && ended && rate != 0 && !hf_trial_is_slow(trial) && rate < HF_TRIAL_RATE_HOT) {
+        hf_two_ways_learn(&trial->wait, rate);
+        hf_two_ways_go_on(&trial->wait);
+    }
+    return rate;
+}
+
+// Who was woken has napped.
+static inline void hf_trial_look_after_nap(struct hf_trial *trial, const void *lock, hf_release_count releases,
+                                           uint64_t now_ns) {
+    if (hf_load_relaxed(&trial->lock) == lock)
+        hf_trial_look_at_rate(trial, releases, now_ns);
+}
+
 // A thread comes to wait for it: are looks of use? `otherwise`: where that is not known.
 static inline bool hf_trial_may_find_it_hot(struct hf_trial *trial, const void *lock, hf_release_count releases,
                                             uint64_t now_ns, bool otherwise) {
@@ -146,18 +222,13 @@ static inline bool hf_trial_may_find_it_hot(struct hf_trial *trial, const void *
         hf_trial_take_over(trial, lock, releases, now_ns, HF_TRIAL_TAKE);
         return otherwise;
     }
-    bool ended = hf_release_rate_look(&trial->whole, releases, now_ns);
-    uint32_t rate = hf_release_rate_known(&trial->whole);
+    uint32_t rate = hf_trial_look_at_rate(trial, releases, now_ns);
     if (rate == 0)
         return otherwise;
     if (hf_trial_is_slow(trial))
         return false;
     if (rate >= HF_TRIAL_RATE_HOT)
         return true;
-    if (ended) {
-        hf_two_ways_learn(&trial->wait, rate);
-        hf_two_ways_go_on(&trial->wait);
-    }
     return hf_two_ways_now(&trial->wait) == HF_TRIAL_POLL;
 }
 

@@ -16,7 +16,7 @@
 
 enum {
     // Of so many windows one is for the way that does worse, which may have become the better one: of the first number
-    // at least, and of twice as many after each that was as bad as expected.
+    // at least (or as many as the caller says), and of twice as many after each that was as bad as expected.
     HF_TWO_WAYS_PERIOD_MIN = 16,
     HF_TWO_WAYS_PERIOD_MAX = 256,
 };
@@ -26,6 +26,7 @@ struct hf_two_ways {
     uint16_t period;       // from one window for the way that does worse to the next
     uint16_t windows_left; // until the next
     uint8_t way;           // of this window: 0 or 1
+    uint8_t period_min;    // of `period`
     uint8_t handicap;      // the second way counts as the better one if it is better by more than so many eighths
 };
 
@@ -55,12 +56,20 @@ static inline unsigned hf_two_ways_better(const struct hf_two_ways *ways) {
     return hf_two_ways_better_of(ways, hf_two_ways_rate(ways, 0), hf_two_ways_rate(ways, 1));
 }
 
+// Is this window for a way that is not known to be the better one?
+static inline bool hf_two_ways_tries(const struct hf_two_ways *ways) {
+    unsigned way = hf_two_ways_now(ways);
+    return hf_two_ways_rate(ways, way) == 0 ||
+           (hf_two_ways_rate(ways, 1 - way) != 0 && way != hf_two_ways_better(ways));
+}
+
 // Nothing is known; the first window's way is `first`.
-static inline void hf_two_ways_begin(struct hf_two_ways *ways, unsigned first, unsigned handicap) {
+static inline void hf_two_ways_begin(struct hf_two_ways *ways, unsigned first, unsigned handicap, unsigned period_min) {
     hf_store_relaxed(&ways->handicap, (uint8_t)handicap);
+    hf_store_relaxed(&ways->period_min, (uint8_t)period_min);
     hf_store_relaxed(&ways->rate[0], 0);
     hf_store_relaxed(&ways->rate[1], 0);
-    hf_two_ways_set_period(ways, HF_TWO_WAYS_PERIOD_MIN);
+    hf_two_ways_set_period(ways, period_min);
     hf_store_relaxed(&ways->way, (uint8_t)first);
 }
 
@@ -77,7 +86,7 @@ static inline void hf_two_ways_learn(struct hf_two_ways *ways, uint32_t rate) {
         unsigned better =
             way == 0 ? hf_two_ways_better_of(ways, rate, other) : hf_two_ways_better_of(ways, other, rate);
         hf_two_ways_set_period(ways,
-                               way != better ? hf_two_ways_longer_period(ways) : (unsigned)HF_TWO_WAYS_PERIOD_MIN);
+                               way != better ? hf_two_ways_longer_period(ways) : hf_load_relaxed(&ways->period_min));
     }
     hf_store_relaxed(&ways->rate[way], before == 0 ? rate : before - before / 4 + rate / 4);
 }

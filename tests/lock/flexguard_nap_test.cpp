@@ -3,10 +3,12 @@
 //
 // Shown able to fail, each by the test named: naps of one length, and the first one zero (AreTwiceAsLongEachTime); no
 // longest nap (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks (AreNotForAll,
-// AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere).
+// AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere). Of who stands by
+// (P5): naps whatever is known of the lock, however long it has slept, or though it has napped enough; not counted.
 #include <gtest/gtest.h>
 
 #include "lock/flexguard_nap.h"
+#include "lock/flexguard_trial.h"
 
 namespace {
 
@@ -58,6 +60,51 @@ TEST(flexguard_nap, AreNotForWhoStandsInAQueue) {
     EXPECT_FALSE(hf_may_nap(self, 0));
     hf_queue_leave(&tail, self);
     EXPECT_TRUE(hf_may_nap(self, 0));
+}
+
+// P5.
+struct standing_by : testing::Test {
+    standing_by() {
+        hf_trial_begin(trial, &releases, releases, hf_monotonic_ns(), HF_TRIAL_TAKE);
+        trial->woken.way = HF_TRIAL_WOKEN_NAPS;
+    }
+    ~standing_by() override { *trial = {}; }
+
+    bool stands_by(uint64_t slept_ns = 0) {
+        // So that a busy machine does not make it too late to stand by.
+        hf_store_relaxed(&trial->woken_rate.since_ns, hf_monotonic_ns() + 1'000'000'000);
+        return hf_stands_by(&releases, hf_monotonic_ns() + 1'000'000'000 - slept_ns, &naps, &wait);
+    }
+
+    hf_release_count releases = 0;
+    hf_trial *trial = hf_trial_of(&releases);
+    hf_wait wait = hf_wait_begin(hf_self());
+    hf_naps naps = hf_naps_begin(true);
+};
+
+TEST_F(standing_by, NapsAndIsCounted) {
+    uint64_t blocked = hf_counters(hf_self())->blocked;
+    EXPECT_TRUE(stands_by());
+    EXPECT_GE(naps.slept_ns, uint64_t{HF_STAND_BY_NS});
+    EXPECT_EQ(hf_counters(hf_self())->blocked, blocked + 1);
+}
+
+TEST_F(standing_by, IsNotForWhoHasSleptForLong) {
+    EXPECT_FALSE(stands_by(1'000'000'000 + HF_STAND_BY_WAIT_NS));
+    EXPECT_EQ(naps.slept_ns, 0u);
+}
+
+TEST_F(standing_by, IsNotForWhoHasNappedEnoughOrMayNot) {
+    naps = hf_naps_begin(false);
+    EXPECT_FALSE(stands_by());
+    naps = hf_naps_begin(true);
+    for (int i = 0; stands_by(); i++)
+        ASSERT_LT(i, HF_NAPS_NS / HF_STAND_BY_NS);
+}
+
+TEST_F(standing_by, IsNotForWhomTheTrialLetsTakeTheWord) {
+    trial->woken.way = HF_TRIAL_WOKEN_TAKES;
+    EXPECT_FALSE(stands_by());
 }
 
 TEST(flexguard_nap, AreAsLongAsTheyWere) {

@@ -13,8 +13,11 @@
 // of which nothing is known, or not begun anew, or its windows too short or stale (ALockThatIsSlowIsKnownToBe); who
 // comes told to poll always, to sleep without an eighth (IsTriedBothWays, SleepsWhereThatIsBetterByAnEighth), or for a
 // hot lock (PollsForAHotLock); a lock slow by its sleepers' windows alone (PollsWhereOnlySleepsMakeItSlow), or for ever
-// not slow (SleepsForASlowLock).
+// not slow (SleepsForASlowLock); who was woken told to take always, or to nap without an eighth, or whatever the rate,
+// or to learn just after the other way, or from too long windows, or other locks'; who comes told what was learnt
+// while naps were tried, or nothing when they are better (flexguard_trial_woken).
 #include <gtest/gtest.h>
+#include <utility>
 
 #include "lock/flexguard_trial.h"
 
@@ -218,7 +221,7 @@ TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
     auto comes = [&](const void *lock_, uint64_t after_ns, unsigned more_releases) {
         now_ns += after_ns;
         releases = static_cast<hf_release_count>(releases + more_releases);
-        hf_two_ways_begin(&trial.wait, HF_TRIAL_POLL, 0);
+        hf_two_ways_begin(&trial.wait, HF_TRIAL_POLL, 0, HF_TWO_WAYS_PERIOD_MIN);
         trial.wait.rate[HF_TRIAL_SLEEP] = 1; // who comes to a lock that is not slow polls
         bool hot = hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, true);
         known = hot == hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, false);
@@ -242,6 +245,103 @@ TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
     EXPECT_TRUE(comes(&lock, 0, 0)) << "a clock may be behind";
     EXPECT_FALSE(comes(&other, HF_TRIAL_STALE_NS, 0));
     EXPECT_FALSE(comes(&lock, 0, 0)) << "it is the other's now";
+}
+
+// The same for threads that were woken.
+struct flexguard_trial_woken : flexguard_trial {
+    flexguard_trial_woken() { begin(); }
+
+    void begin() {
+        hf_trial_begin(&trial, &lock, releases, now_ns, HF_TRIAL_TAKE);
+        napped_before = false;
+    }
+
+    bool naps() const { return hf_trial_lets_woken_nap(&trial, &lock, now_ns); }
+    void pass(uint64_t ns, unsigned in_a_millisecond) {
+        now_ns += ns;
+        releases = static_cast<hf_release_count>(releases + in_a_millisecond * ns / 1'000'000);
+        hf_trial_look_after_nap(&trial, &lock, releases, now_ns);
+    }
+
+    // A window passes. Whether who was woken in it napped.
+    bool naps_in_window(unsigned napping, unsigned taking) {
+        bool did = naps();
+        unsigned rate = did ? napping : taking;
+        if (did != std::exchange(napped_before, did))
+            pass(HF_TRIAL_WOKEN_SETTLES_NS, before != 0 ? before : rate);
+        for (int i = 0; i < 3; i++) {
+            EXPECT_EQ(naps(), did) << "one way in a window";
+            pass(HF_TRIAL_WOKEN_WINDOW_NS / 3, rate);
+        }
+        return did;
+    }
+    int napped_in(int windows, unsigned napping, unsigned taking) {
+        int napped = 0;
+        for (int i = 0; i < windows; i++)
+            napped += naps_in_window(napping, taking);
+        return napped;
+    }
+
+    bool napped_before = false;
+    unsigned before = 0; // the rate before a window for the other way; 0: as in it
+};
+
+TEST_F(flexguard_trial_woken, IsTriedBothWays) {
+    EXPECT_FALSE(naps_in_window(1000, 1000));
+    EXPECT_TRUE(naps_in_window(1000, 1000));
+    EXPECT_FALSE(naps_in_window(1000, 1000)) << "it takes the word where it is the same";
+}
+
+TEST_F(flexguard_trial_woken, NapsWhereThatIsBetterByAnEighth) {
+    napped_in(2, 1200, 1000);
+    EXPECT_GE(napped_in(8, 1200, 1000), 7);
+    begin();
+    napped_in(2, 1100, 1000);
+    EXPECT_LE(napped_in(8, 1100, 1000), 1);
+}
+
+TEST_F(flexguard_trial_woken, TakesAWordWhoseOwnerIsNotBackSoonOrAtOnce) {
+    EXPECT_EQ(napped_in(32, 2 * HF_TRIAL_RATE_MIN, HF_TRIAL_RATE_MIN - 2), 0);
+    begin();
+    EXPECT_EQ(napped_in(32, 2 * HF_TRIAL_RATE_HOT, HF_TRIAL_RATE_HOT), 0);
+}
+
+TEST_F(flexguard_trial_woken, WhatComesFirstAfterAnotherWayTellsNothing) {
+    before = 6000;
+    for (int i = 0; i < 4 * HF_TRIAL_NAP_PERIOD_MIN; i++)
+        naps_in_window(800, 1000);
+    EXPECT_EQ(hf_two_ways_rate(&trial.woken, HF_TRIAL_WOKEN_TAKES), 1001u);
+    EXPECT_EQ(hf_two_ways_rate(&trial.woken, HF_TRIAL_WOKEN_NAPS), 801u);
+}
+
+TEST_F(flexguard_trial_woken, NothingIsLearntOfWhoComesWhileNapsAreTried) {
+    before = 6000;
+    naps_in_window(3000, 5000);
+    for (int i = 0; i < 4 * HF_TRIAL_NAP_PERIOD_MIN; i++) {
+        naps_in_window(3000, 5000);
+        for (unsigned way : {HF_TRIAL_POLL, HF_TRIAL_SLEEP})
+            EXPECT_NEAR(hf_two_ways_rate(&trial.wait, way), 5001, 10);
+    }
+    napped_in(2 * HF_TWO_WAYS_PERIOD_MAX, 6000, 5000);
+    EXPECT_TRUE(naps());
+    EXPECT_GT(hf_two_ways_rate(&trial.wait, HF_TRIAL_POLL), 5900u) << "but when they are known to be better";
+}
+
+TEST_F(flexguard_trial_woken, AWindowThatIsTooLongTellsNothing) {
+    napped_in(2, 1200, 1000);
+    ASSERT_TRUE(naps());
+    for (int i = 0; i < 64; i++)
+        pass(HF_TRIAL_WOKEN_STALE_NS, 1);
+    EXPECT_GE(napped_in(8, 1200, 1000), 7);
+}
+
+TEST_F(flexguard_trial_woken, NobodyNapsForALockThatWasNotLookedAtForLong) {
+    napped_in(2, 1200, 1000);
+    EXPECT_TRUE(naps());
+    EXPECT_FALSE(hf_trial_lets_woken_nap(&trial, &other, now_ns));
+    EXPECT_FALSE(hf_trial_lets_woken_nap(&trial, &lock, now_ns + HF_TRIAL_WOKEN_STALE_NS));
+    hf_trial_look_after_nap(&trial, &other, releases, now_ns + HF_TRIAL_WOKEN_STALE_NS);
+    EXPECT_FALSE(hf_trial_lets_woken_nap(&trial, &lock, now_ns + HF_TRIAL_WOKEN_STALE_NS)) << "another lock's look";
 }
 
 TEST_F(flexguard_trial, ATurnEnds) {

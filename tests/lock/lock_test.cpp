@@ -8,6 +8,7 @@
 
 #include "holdfast/flexguard.h"
 #include "lock/every_lock.hpp"
+#include "lock/flexguard_trial.h"
 #include "park/word_lock.h"
 
 namespace holdfast::test {
@@ -77,6 +78,32 @@ TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
         EXPECT_EQ(here->state, 0u);
         if (gives_up)
             hf_flexguard_unlock(&lock);
+    }
+}
+
+// P5, lock/flexguard_nap.h: while one that was woken naps nobody announces those that are still asleep.
+TEST(flexguard, WhoStoodByWakesTheNextOne) {
+    hf_flexguard_t lock = HF_FLEXGUARD_INIT;
+    hf_sleepers *here = hf_sleepers_at(&lock.word);
+    for (int round = 0; round < 100; round++) {
+        hf_flexguard_lock(&lock);
+        auto wait = [&] {
+            hf_flexguard_lock(&lock);
+            hf_flexguard_unlock(&lock);
+        };
+        std::thread one(wait), other(wait);
+        while ((hf_load_relaxed(&here->state) & ~HF_UNFENCED) != 2 ||
+               hf_load_relaxed(&lock.word) != HF_WORD_HELD_WITH_SLEEPERS)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1)); // or it is not asleep yet, which is all the same
+        hf_trial *trial = hf_trial_of(&lock.releases);
+        hf_trial_begin(trial, &lock.releases, lock.releases, hf_monotonic_ns(), HF_TRIAL_TAKE);
+        trial->woken.way = HF_TRIAL_WOKEN_NAPS;
+        hf_flexguard_unlock(&lock);
+        hf_flexguard_lock(&lock);
+        hf_flexguard_unlock(&lock);
+        one.join();
+        other.join();
     }
 }
 

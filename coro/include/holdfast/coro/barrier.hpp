@@ -24,8 +24,8 @@ public:
 
     // co_await b.arrive_and_wait(). The last one schedules all others, O(n).
     [[nodiscard]] auto arrive_and_wait() noexcept { return detail::wait_for_ever<barrier>(*this); }
-    // With a limit: false when that was reached before all had come. The caller has come even so (B3), and must not come
-    // again for this round.
+    // With a limit: false when that was reached before all had come. The caller has come even so (B3), and must not
+    // come again for this round.
     [[nodiscard]] auto arrive_and_wait(std::stop_token token) {
         return detail::wait_within_limits<barrier>(*this, 0, {std::nullopt, std::move(token)});
     }
@@ -39,8 +39,8 @@ public:
         static_cast<void>(take_at_once(nobody));
     }
 
-    // The awaiters' side (wait_awaiters.hpp): comes; true when it was the last. `one` keeps the round for which it came,
-    // which may be over when it is about to be linked.
+    // The awaiters' side (wait_awaiters.hpp): comes; true when it was the last. `one` keeps the round for which it
+    // came, which may be over when it is about to be linked.
     [[nodiscard]] bool take_at_once(waiter &one) noexcept {
         wait_list others;
         {
