@@ -582,6 +582,7 @@ TEST(CoroChannel, EachValueIsReceivedOnce) {
 TEST(CoroChannel, CloseEndsAllWaits) {
     pool workers(2u);
     channel<int> full(1), empty(1);
+    EXPECT_FALSE(full.closed());
     std::atomic<int> ended = 0;
     gathering all;
     auto send = [&]() -> task<> {
@@ -600,6 +601,7 @@ TEST(CoroChannel, CloseEndsAllWaits) {
     }
     full.close();
     empty.close();
+    EXPECT_TRUE(full.closed());
     all.wait();
     EXPECT_EQ(ended, 10);
     EXPECT_EQ(full.try_receive(), 1); // N3
@@ -680,6 +682,101 @@ TEST(CoroSleep, TakesItsTimeUnlessStopped) {
     std::stop_source stop;
     stop.request_stop();
     EXPECT_FALSE(sync_wait(workers, sleep_for(1h, stop.get_token())));
+}
+
+// Whether a sleep was stopped is decided when it ends, not when its coroutine gets a thread.
+TEST(CoroSleep, IsNotStoppedAfterItsTime) {
+    pool worker(1u);
+    std::stop_source stop;
+    std::atomic<bool> sleeps = false;
+    gathering all;
+    bool passed = false;
+    auto sleep = [&]() -> task<> {
+        sleeps = true;
+        passed = co_await sleep_for(1ms, stop.get_token());
+    };
+    auto keep_the_worker = [&]() -> task<> {
+        while (!sleeps)
+            co_await yield();
+        std::this_thread::sleep_for(30ms);
+        stop.request_stop();
+    };
+    all.add(worker, sleep());
+    all.add(worker, keep_the_worker());
+    all.wait();
+    EXPECT_TRUE(passed);
+}
+
+TEST(CoroSleep, IsStopped) {
+    pool worker(2u);
+    std::stop_source stop;
+    auto sleep = [&]() -> task<bool> {
+        auto request = [&] { stop.request_stop(); };
+        post(*current_context()->home, request);
+        bool passed = co_await sleep_for(1h, stop.get_token());
+        co_return passed;
+    };
+    EXPECT_FALSE(sync_wait(worker, sleep()));
+}
+
+TEST(CoroSpawn, KeepsTheFunctionWhoseTaskItRuns) {
+    pool worker(1u);
+    gathering all;
+    auto last = std::make_shared<int>(0);
+    std::weak_ptr<int> kept = last;
+    std::atomic<int> ran = 0;
+    {
+        auto captured = last;
+        spawn(worker, [captured, &ran]() -> task<> {
+            co_await yield();
+            ran += 1 + *captured;
+        });
+    }
+    last.reset();
+    while (!kept.expired()) // until the task has ended
+        std::this_thread::yield();
+    EXPECT_EQ(ran, 1);
+}
+
+TEST(CoroPost, RunsAFunctionOnAWorker) {
+    pool worker(1u);
+    std::atomic<const executor_base *> where = nullptr;
+    post(worker, [&] { where = current_context()->home; });
+    while (where == nullptr)
+        std::this_thread::yield();
+    EXPECT_EQ(where, &worker);
+}
+
+TEST(CoroCondition, WaitsForAPredicateWithinLimits) {
+    pool workers(2u);
+    mutex guard;
+    condition_variable changed;
+    bool ready = false;
+    std::stop_source stop;
+    auto is_ready = [&] { return ready; };
+    auto in_vain = [&]() -> task<bool> {
+        auto held = co_await guard.scoped_lock();
+        bool timed = co_await changed.wait_for(held, 1ms, is_ready);
+        stop.request_stop();
+        bool stopped = co_await changed.wait(held, stop.get_token(), is_ready);
+        co_await held.unlock();
+        co_return timed || stopped;
+    };
+    EXPECT_FALSE(sync_wait(workers, in_vain()));
+    auto wait = [&]() -> task<bool> {
+        auto held = co_await guard.scoped_lock();
+        bool was = co_await changed.wait_for(held, 1h, is_ready);
+        co_await held.unlock();
+        co_return was;
+    };
+    auto notify_twice = [&]() -> task<> {
+        changed.notify_all(); // for nothing
+        co_await yield();
+        co_await guard.with([&] { ready = true; });
+        changed.notify_all();
+    };
+    spawn(workers, notify_twice());
+    EXPECT_TRUE(sync_wait(workers, wait()));
 }
 
 TEST(CoroPool, RunsWhatIsSpawnedFromInsideAndOutside) {

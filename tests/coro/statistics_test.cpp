@@ -129,6 +129,30 @@ TEST_F(CoroStatistics, CountsWhoGaveUp) {
     EXPECT_EQ(of(&guard).hand_overs(), 0u);
 }
 
+TEST_F(CoroStatistics, CountsWhoGaveUpACondition) {
+    pool worker(1u);
+    mutex guard;
+    condition_variable never;
+    auto give_up = [&]() -> task<> {
+        auto held = co_await guard.scoped_lock();
+        for (int i = 0; i < 5; i++)
+            static_cast<void>(co_await never.wait_for(held, 1ms));
+        co_await held.unlock();
+    };
+    sync_wait(worker, give_up());
+    EXPECT_EQ(of(&never).given_up, 5u);
+    EXPECT_EQ(of(&never).hand_overs(), 0u);
+}
+
+// They are of no primitive, and there is room for so many only.
+TEST_F(CoroStatistics, KnowsNothingOfSleeps) {
+    pool worker(1u);
+    auto sleep = []() -> task<> { static_cast<void>(co_await sleep_for(1ms)); };
+    std::size_t before = statistics::read().size();
+    sync_wait(worker, sleep());
+    EXPECT_EQ(statistics::read().size(), before);
+}
+
 TEST_F(CoroStatistics, CountsEachKind) {
     pool worker(1u);
     counting_semaphore permits(0);

@@ -24,6 +24,7 @@ namespace holdfast::coro {
 
 template <class T>
 class [[nodiscard]] channel {
+    static_assert(std::is_object_v<T>, "a channel's values are objects: send a pointer instead of a reference");
     static_assert(std::is_nothrow_move_constructible_v<T>, "a channel's values must move without exceptions: send a "
                                                            "std::unique_ptr to what can't");
 
@@ -77,6 +78,11 @@ public:
         return value;
     }
 
+    // Whether it is: what a send or a receive with a limit that got nothing may want to know.
+    [[nodiscard]] bool closed() const noexcept {
+        spin_lock held(guard_);
+        return closed_;
+    }
     // From any thread; all who wait go on. O(waiters).
     void close() noexcept {
         wait_list chosen;
@@ -180,7 +186,7 @@ private:
         return value;
     }
 
-    spin_guard guard_;
+    mutable spin_guard guard_;
     std::vector<std::optional<T>> room_;
     std::size_t first_ = 0;
     std::size_t count_ = 0;

@@ -24,27 +24,40 @@ class [[nodiscard]] basic_condition_variable {
 public:
     using lock_type = basic_scoped_lock<Policy>;
     class wait_awaiter;
+    class limited_wait_awaiter;
 
     basic_condition_variable() = default;
     basic_condition_variable(const basic_condition_variable &) = delete;
     basic_condition_variable &operator=(const basic_condition_variable &) = delete;
 
-    // co_await c.wait(held): releases the mutex, whose next owner gets this thread; true when notified. With a limit:
-    // false when that was reached first. Either way the caller has the mutex again. Requires held.owns_lock(). O(1).
-    [[nodiscard]] wait_awaiter wait(lock_type &held) { return wait_awaiter(*this, held, {}); }
-    [[nodiscard]] wait_awaiter wait(lock_type &held, std::stop_token token) {
-        return wait_awaiter(*this, held, {std::nullopt, std::move(token)});
+    // co_await c.wait(held): releases the mutex, whose next owner gets this thread, until it is notified; then the caller
+    // has the mutex again. Requires held.owns_lock(). O(1).
+    [[nodiscard]] wait_awaiter wait(lock_type &held) { return wait_awaiter(*this, held); }
+    // With a limit: false when that was reached before a notification; the caller has the mutex again all the same. One
+    // that was reached before the call does not even release it: who polls so shuts the others out.
+    [[nodiscard]] limited_wait_awaiter wait(lock_type &held, std::stop_token token) {
+        return limited_wait_awaiter(*this, held, {std::nullopt, std::move(token)});
     }
     template <class Rep, class Period>
-    [[nodiscard]] wait_awaiter wait_for(lock_type &held, std::chrono::duration<Rep, Period> time,
-                                        std::stop_token token = {}) {
-        return wait_awaiter(*this, held, {deadline_after(time), std::move(token)});
+    [[nodiscard]] limited_wait_awaiter wait_for(lock_type &held, std::chrono::duration<Rep, Period> time,
+                                                std::stop_token token = {}) {
+        return limited_wait_awaiter(*this, held, {deadline_after(time), std::move(token)});
     }
     // co_await c.wait(held, [&] { return ready; }). Allocates a frame.
     template <std::predicate Predicate>
     [[nodiscard]] task<> wait(lock_type &held, Predicate predicate) {
         while (!predicate())
-            static_cast<void>(co_await wait(held));
+            co_await wait(held);
+    }
+    // With a limit: what the predicate says in the end.
+    template <std::predicate Predicate>
+    [[nodiscard]] task<bool> wait(lock_type &held, std::stop_token token, Predicate predicate) {
+        return wait_within(held, {std::nullopt, std::move(token)}, std::move(predicate));
+    }
+    template <class Rep, class Period, std::predicate Predicate>
+    [[nodiscard]] task<bool> wait_for(lock_type &held, std::chrono::duration<Rep, Period> time, Predicate predicate,
+                                      std::stop_token token = {}) {
+        return wait_within(held, {deadline_after(time), std::move(token)}, std::move(predicate));
     }
 
     // From any thread, with or without the mutex. O(1), O(waiters).
@@ -55,7 +68,7 @@ public:
             one = waiters_.choose();
         }
         if (one)
-            static_cast<wait_awaiter *>(one)->lock_again(true);
+            static_cast<limited_wait_awaiter *>(one)->lock_again(true);
     }
     void notify_all() noexcept {
         wait_list chosen;
@@ -66,21 +79,32 @@ public:
         }
         while (waiter *one = chosen.first()) {
             chosen.unlink(*one);
-            static_cast<wait_awaiter *>(one)->lock_again(true);
+            static_cast<limited_wait_awaiter *>(one)->lock_again(true);
         }
     }
 
 private:
+    template <class Predicate>
+    task<bool> wait_within(lock_type &held, wait_limits limits, Predicate predicate) {
+        for (bool notified = true; notified;) {
+            if (predicate())
+                co_return true;
+            limited_wait_awaiter next(*this, held, limits);
+            notified = co_await next;
+        }
+        co_return predicate();
+    }
+
     spin_guard guard_;
     wait_list waiters_;
 };
 
 template <policy Policy>
-class [[nodiscard]] basic_condition_variable<Policy>::wait_awaiter : private limited_waiter {
+class [[nodiscard]] basic_condition_variable<Policy>::limited_wait_awaiter : private limited_waiter {
 public:
-    wait_awaiter(basic_condition_variable &of, lock_type &held, wait_limits limits)
+    limited_wait_awaiter(basic_condition_variable &of, lock_type &held, wait_limits limits)
         : limited_waiter(std::move(limits), withdraw), of_(of), held_(held) {}
-    ~wait_awaiter() {
+    ~limited_wait_awaiter() {
         if (!suspended_)
             return;
         disarm();
@@ -91,6 +115,8 @@ public:
             of_.waiters_.unlink(*this);
     }
     [[nodiscard]] bool await_ready() {
+        detail::require(held_.owns_lock(),
+                        "a condition variable is waited for without its mutex: pass a guard that has it");
         notified_ = false; // W5
         return limits_passed();
     }
@@ -113,7 +139,10 @@ public:
             disarm();
             suspended_ = false;
             held_ = lock_type(*mutex_, std::adopt_lock);
-            note_end(primitive_kind::condition_variable, &of_);
+            if (notified_)
+                note_end(primitive_kind::condition_variable, &of_);
+            else if (detail::noting(detail::counting))
+                detail::note_given_up(primitive_kind::condition_variable, &of_);
             detail::section_begins(mutex_);
         }
         return notified_;
@@ -129,7 +158,7 @@ private:
             schedule_owner(*this);
     }
     static void withdraw(limited_waiter &one) noexcept {
-        auto &self = static_cast<wait_awaiter &>(one);
+        auto &self = static_cast<limited_wait_awaiter &>(one);
         {
             spin_lock guarded(self.of_.guard_);
             self.of_.waiters_.unlink(one);
@@ -142,6 +171,14 @@ private:
     basic_mutex<Policy> *mutex_ = nullptr;
     bool suspended_ = false;
     bool notified_ = false;
+};
+
+// Without a limit: it ends by a notification alone.
+template <policy Policy>
+class [[nodiscard]] basic_condition_variable<Policy>::wait_awaiter : public limited_wait_awaiter {
+public:
+    wait_awaiter(basic_condition_variable &of, lock_type &held) : limited_wait_awaiter(of, held, {}) {}
+    void await_resume() noexcept { static_cast<void>(limited_wait_awaiter::await_resume()); }
 };
 
 using condition_variable = basic_condition_variable<policy::ces>;

@@ -14,7 +14,9 @@ public:
 
     // From any thread. Requires that not more than expected are counted. Who has waited may destroy the latch.
     void count_down(std::size_t by = 1) noexcept {
-        if (missing_.fetch_sub(by, std::memory_order_acq_rel) == by)
+        std::size_t before = missing_.fetch_sub(by, std::memory_order_acq_rel);
+        detail::require(by <= before, "a latch is counted down below 0: no more than it expects may happen");
+        if (before == by)
             over_.set();
     }
     [[nodiscard]] bool try_wait() noexcept { return over_.try_wait(); }

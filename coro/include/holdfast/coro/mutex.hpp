@@ -22,7 +22,6 @@
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -31,6 +30,8 @@
 #include <utility>
 
 #include "holdfast/coro/awaitable.hpp"
+#include "holdfast/coro/checks.hpp"
+#include "holdfast/coro/guard.hpp"
 #include "holdfast/coro/policy.hpp"
 #include "holdfast/coro/spin_guard.hpp"
 #include "holdfast/coro/wait_awaiters.hpp"
@@ -63,11 +64,16 @@ public:
     basic_mutex(const basic_mutex &) = delete;
     basic_mutex &operator=(const basic_mutex &) = delete;
     // Requires that nobody has it and nobody waits for it.
-    ~basic_mutex() = default;
+    ~basic_mutex() {
+        detail::require(
+            !(word_.load(std::memory_order_relaxed) & waited),
+            "a coroutine mutex is destroyed while somebody waits for it: it must outlive its waiters' pool");
+    }
 
     using lock_awaiter = detail::wait_for_ever<basic_mutex>;
     using limited_lock_awaiter = detail::wait_within_limits<basic_mutex>;
-    class scoped_lock_awaiter;
+    using scoped_lock_awaiter = detail::guarded<lock_awaiter, scoped_lock_type>;
+    using limited_scoped_lock_awaiter = detail::guarded<limited_lock_awaiter, scoped_lock_type>;
     class unlock_awaiter;
     template <critical_section Section>
     class section_awaiter;
@@ -80,6 +86,15 @@ public:
 
     // auto held = co_await m.scoped_lock(); ... co_await held.unlock(); Without the last, the destructor unlocks.
     [[nodiscard]] scoped_lock_awaiter scoped_lock() noexcept { return scoped_lock_awaiter(*this); }
+    // The same within limits: the guard is empty, `if (held)`, when one was reached first.
+    template <class Rep, class Period>
+    [[nodiscard]] limited_scoped_lock_awaiter try_scoped_lock_for(std::chrono::duration<Rep, Period> wait,
+                                                                  std::stop_token token = {}) {
+        return limited_scoped_lock_awaiter(*this, 0, wait_limits{deadline_after(wait), std::move(token)});
+    }
+    [[nodiscard]] limited_scoped_lock_awaiter scoped_lock(std::stop_token token) {
+        return limited_scoped_lock_awaiter(*this, 0, wait_limits{std::nullopt, std::move(token)});
+    }
 
     // auto result = co_await m.with([&] { ... }): runs the function while the mutex is held, on this thread or on that
     // of an owner before (combining); then the caller goes on. Exceptions come out of the co_await. The fastest way.
@@ -115,6 +130,12 @@ public:
 
     // Unlocks where the caller can't be suspended: the next owner is queued. For destructors. Runs no function (M5).
     void unlock_unsuspended() noexcept { unlock_by(passage::queued); }
+
+    // For its guard.
+    struct guard_mode {
+        static unlock_awaiter unlock(basic_mutex &of) noexcept { return of.unlock(); }
+        static void give_back(basic_mutex &of) noexcept { of.unlock_by(passage::destructor); }
+    };
 
     // For primitives that are built on a mutex ------------------------------------------------------------------------
 
@@ -155,7 +176,6 @@ private:
     friend class detail::wait_for_ever;
     template <class>
     friend class detail::wait_within_limits;
-    friend basic_scoped_lock<Policy>;
     using entry = detail::entry;
     enum : std::uint32_t { held = 1, waited = 2, guard = 4 };
 
@@ -180,13 +200,7 @@ private:
     waiter *choose_or_release() noexcept {
         if (release_word())
             return nullptr;
-        [[maybe_unused]] std::uint32_t seen = lock_guard();
-#ifdef HF_CHECKS
-        if (!(seen & held)) {
-            std::fputs("holdfast: invariant M1 broken: a coroutine mutex is unlocked that nobody has\n", stderr);
-            std::abort();
-        }
-#endif
+        detail::require(lock_guard() & held, "invariant M1 broken: a coroutine mutex is unlocked that nobody has");
         waiter *next = waiters_.choose();
         release_guard(!next ? 0 : waiters_.empty() ? std::uint32_t{held} : held | waited);
         return next;
@@ -338,61 +352,13 @@ private:
 
 // Has the mutex, or nothing. Moves, does not copy.
 template <policy Policy>
-class [[nodiscard]] basic_scoped_lock {
+class [[nodiscard]] basic_scoped_lock
+    : public detail::guard<basic_mutex<Policy>, typename basic_mutex<Policy>::guard_mode> {
 public:
-    basic_scoped_lock() = default;
-    // Takes over a mutex that the caller has.
-    basic_scoped_lock(basic_mutex<Policy> &of, std::adopt_lock_t) noexcept : of_(&of) {}
-    basic_scoped_lock(basic_scoped_lock &&other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
-    basic_scoped_lock &operator=(basic_scoped_lock &&other) noexcept {
-        if (this != &other) {
-            give_back();
-            of_ = std::exchange(other.of_, nullptr);
-        }
-        return *this;
-    }
-    // Correct, but a destructor can't suspend: the next owner has to wait for a worker.
-    ~basic_scoped_lock() { give_back(); }
-
-    // co_await held.unlock(). Requires owns_lock().
-    [[nodiscard]] typename basic_mutex<Policy>::unlock_awaiter unlock() noexcept {
-        return std::exchange(of_, nullptr)->unlock();
-    }
-    [[nodiscard]] bool owns_lock() const noexcept { return of_ != nullptr; }
-    [[nodiscard]] basic_mutex<Policy> *mutex() const noexcept { return of_; }
-    // The caller has the mutex from now on, without a guard.
-    [[nodiscard]] basic_mutex<Policy> *release() noexcept { return std::exchange(of_, nullptr); }
-
-private:
-    void give_back() noexcept {
-        basic_mutex<Policy> *of = std::exchange(of_, nullptr);
-        if (!of)
-            return;
-#ifdef HF_CHECKS
-        static std::atomic<bool> said = false;
-        if (std::uncaught_exceptions() == 0 && !said.exchange(true, std::memory_order_relaxed))
-            std::fputs(
-                "holdfast: a coroutine's lock was released by its guard's destructor, which can't hand its thread "
-                "over: 'co_await guard.unlock()' is faster\n",
-                stderr);
-#endif
-        of->unlock_by(passage::destructor);
-    }
-
-    basic_mutex<Policy> *of_ = nullptr;
+    using detail::guard<basic_mutex<Policy>, typename basic_mutex<Policy>::guard_mode>::guard;
 };
 
 using scoped_lock = basic_scoped_lock<policy::ces>;
-
-template <policy Policy>
-class [[nodiscard]] basic_mutex<Policy>::scoped_lock_awaiter : public basic_mutex<Policy>::lock_awaiter {
-public:
-    explicit scoped_lock_awaiter(basic_mutex &of) noexcept : lock_awaiter(of) {}
-    [[nodiscard]] basic_scoped_lock<Policy> await_resume() noexcept {
-        lock_awaiter::await_resume();
-        return {this->of_, std::adopt_lock};
-    }
-};
 
 template <policy Policy>
 template <critical_section Section>
@@ -470,3 +436,20 @@ private:
 };
 
 } // namespace holdfast::coro
+
+// A std guard would call lock() and unlock() without awaiting them, and lock nothing.
+template <holdfast::coro::policy Policy>
+class std::lock_guard<holdfast::coro::basic_mutex<Policy>> {
+    static_assert(holdfast::coro::detail::is_awaited<Policy>,
+                  "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
+};
+template <holdfast::coro::policy Policy>
+class std::unique_lock<holdfast::coro::basic_mutex<Policy>> {
+    static_assert(holdfast::coro::detail::is_awaited<Policy>,
+                  "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
+};
+template <holdfast::coro::policy Policy>
+class std::scoped_lock<holdfast::coro::basic_mutex<Policy>> {
+    static_assert(holdfast::coro::detail::is_awaited<Policy>,
+                  "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
+};

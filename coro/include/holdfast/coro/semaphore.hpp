@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "holdfast/coro/waited_on.hpp"
 
@@ -15,7 +16,11 @@ namespace holdfast::coro {
 template <policy Policy>
 class [[nodiscard]] basic_semaphore : public detail::waited_on<basic_semaphore<Policy>> {
 public:
-    explicit basic_semaphore(std::size_t permits) noexcept : free_(permits) {}
+    explicit basic_semaphore(std::size_t permits) noexcept : free_(permits) {
+        detail::require(permits <= permits_max,
+                        "a semaphore begins with more permits than it can count, or with a negative "
+                        "number");
+    }
 
     // co_await s.acquire(); with a limit: false when that was reached first. O(1).
     [[nodiscard]] auto acquire() noexcept { return detail::wait_for_ever<basic_semaphore>(*this, 0); }
@@ -46,6 +51,7 @@ public:
 private:
     friend class detail::waited_on<basic_semaphore>;
     static constexpr primitive_kind observed_as = primitive_kind::semaphore;
+    static constexpr std::size_t permits_max = PTRDIFF_MAX;
 
     bool take(const waiter *) noexcept {
         if (free_ == 0)
@@ -55,6 +61,8 @@ private:
     }
     void give(std::size_t permits, wait_list &chosen) noexcept {
         spin_lock held(this->guard_);
+        detail::require(permits <= permits_max - free_, "a semaphore has more permits than it can count: release what "
+                                                        "was acquired, and begin with no negative number");
         free_ += permits;
         while (free_ > 0) {
             waiter *one = this->waiters_.choose();

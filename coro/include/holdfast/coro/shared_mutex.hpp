@@ -8,6 +8,7 @@
 
 #include <cstddef>
 
+#include "holdfast/coro/guard.hpp"
 #include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
@@ -15,6 +16,12 @@ namespace holdfast::coro {
 template <policy Policy>
 class [[nodiscard]] basic_shared_mutex : public detail::waited_on<basic_shared_mutex<Policy>> {
 public:
+    // Guards of a writer and of a reader.
+    struct write_mode;
+    struct read_mode;
+    using scoped_lock_type = detail::guard<basic_shared_mutex, write_mode>;
+    using scoped_lock_shared_type = detail::guard<basic_shared_mutex, read_mode>;
+
     basic_shared_mutex() = default;
 
     // co_await, O(1). With a limit: false when that was reached first.
@@ -29,6 +36,30 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] auto try_lock_shared_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
         return limited(reader, {deadline_after(time), std::move(token)});
+    }
+    // auto held = co_await s.scoped_lock_shared(); ... co_await held.unlock(); Without the last, the destructor unlocks.
+    // With a limit: the guard is empty, `if (held)`, when that was reached first.
+    [[nodiscard]] auto scoped_lock() noexcept { return detail::guarded<endless, scoped_lock_type>(*this, writer); }
+    [[nodiscard]] auto scoped_lock_shared() noexcept {
+        return detail::guarded<endless, scoped_lock_shared_type>(*this, reader);
+    }
+    [[nodiscard]] auto scoped_lock(std::stop_token token) {
+        return detail::guarded<within_limits, scoped_lock_type>(*this, writer,
+                                                                wait_limits{std::nullopt, std::move(token)});
+    }
+    [[nodiscard]] auto scoped_lock_shared(std::stop_token token) {
+        return detail::guarded<within_limits, scoped_lock_shared_type>(*this, reader,
+                                                                       wait_limits{std::nullopt, std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] auto try_scoped_lock_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return detail::guarded<within_limits, scoped_lock_type>(*this, writer,
+                                                                wait_limits{deadline_after(time), std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] auto try_scoped_lock_shared_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return detail::guarded<within_limits, scoped_lock_shared_type>(
+            *this, reader, wait_limits{deadline_after(time), std::move(token)});
     }
     [[nodiscard]] bool try_lock() noexcept {
         spin_lock held(this->guard_);
@@ -51,10 +82,22 @@ public:
     void unlock_unsuspended() noexcept { leave_unsuspended(writer); }
     void unlock_shared_unsuspended() noexcept { leave_unsuspended(reader); }
 
+    // For its guards.
+    struct write_mode {
+        static auto unlock(basic_shared_mutex &of) noexcept { return of.unlock(); }
+        static void give_back(basic_shared_mutex &of) noexcept { of.unlock_unsuspended(); }
+    };
+    struct read_mode {
+        static auto unlock(basic_shared_mutex &of) noexcept { return of.unlock_shared(); }
+        static void give_back(basic_shared_mutex &of) noexcept { of.unlock_shared_unsuspended(); }
+    };
+
 private:
     friend class detail::waited_on<basic_shared_mutex>;
     static constexpr primitive_kind observed_as = primitive_kind::shared_mutex;
     enum : unsigned { reader, writer };
+    using endless = detail::wait_for_ever<basic_shared_mutex>;
+    using within_limits = detail::wait_within_limits<basic_shared_mutex>;
 
     template <class Operation>
     static auto leaving(Operation operation) noexcept {
@@ -95,6 +138,9 @@ private:
     }
     void leave(unsigned what, wait_list &chosen) noexcept {
         spin_lock held(this->guard_);
+        detail::require(what == writer ? written_ : readers_ > 0,
+                        "a shared_mutex is unlocked that nobody has so: unlock() is for lock(), unlock_shared() for "
+                        "lock_shared()");
         if (what == writer)
             written_ = false;
         else

@@ -2,17 +2,59 @@
 // Time that passes without a thread. Test: tests/coro/primitives_test.
 #pragma once
 
-#include "holdfast/coro/event.hpp"
+#include <chrono>
+#include <utility>
+
 #include "holdfast/coro/task.hpp"
+#include "holdfast/coro/waiter.hpp"
 
 namespace holdfast::coro {
+
+namespace detail {
+
+// Waits for nothing but its limits. Whether the time has passed, and not the stop come before, is found out when the
+// wait ends: the coroutine may run much later.
+class [[nodiscard]] sleeper : private limited_waiter {
+public:
+    sleeper(deadline_clock::time_point deadline, std::stop_token token)
+        : limited_waiter({deadline, token}, withdraw), deadline_(deadline), token_(std::move(token)) {}
+    [[nodiscard]] bool await_ready() {
+        passed_ = !token_.stop_requested();
+        return !passed_ || deadline_ <= deadline_clock::now();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
+        prepare(self);
+        arm();
+        if (advance(wait_state::arming, wait_state::waiting))
+            return true;
+        passed_ = deadline_ <= deadline_clock::now();
+        return false;
+    }
+    [[nodiscard]] bool await_resume() noexcept {
+        disarm();
+        return passed_;
+    }
+
+private:
+    static void withdraw(limited_waiter &one) noexcept {
+        auto &self = static_cast<sleeper &>(one);
+        self.passed_ = self.deadline_ <= deadline_clock::now();
+        schedule(one);
+    }
+
+    deadline_clock::time_point deadline_;
+    std::stop_token token_;
+    bool passed_ = false;
+};
+
+} // namespace detail
 
 // co_await sleep_for(5ms): no less than that, on the caller's executor. False when the stop was requested before.
 template <class Rep, class Period>
 [[nodiscard]] task<bool> sleep_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-    event never;
-    static_cast<void>(co_await never.wait_for(time, token));
-    co_return !token.stop_requested();
+    detail::sleeper asleep(deadline_after(time), std::move(token));
+    bool passed = co_await asleep;
+    co_return passed;
 }
 
 } // namespace holdfast::coro

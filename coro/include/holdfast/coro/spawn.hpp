@@ -2,11 +2,15 @@
 // Where tasks begin: spawn() lets one run by itself, sync_wait() waits for one on a thread.
 #pragma once
 
+#include <concepts>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
+#include "holdfast/coro/checks.hpp"
 #include "holdfast/coro/task.hpp"
 
 namespace holdfast::coro {
@@ -116,10 +120,36 @@ inline void spawn(executor_base &home, task<void> one) {
     detail::run_alone(std::move(one)).start(home, nullptr, nullptr);
 }
 
+// The same for a function that gives a task, a lambda that captures, say, which is kept until the task has ended.
+template <class Function>
+    requires std::same_as<std::invoke_result_t<Function &>, task<void>>
+void spawn(executor_base &home, Function begin) {
+    auto keep = [](Function kept) -> task<void> { co_await kept(); };
+    spawn(home, keep(std::move(begin)));
+}
+
+// Runs a function on `home`, from any thread. What it throws ends the program; if `home` ends first, it is dropped.
+// Allocates a frame.
+template <class Function>
+    requires std::is_void_v<std::invoke_result_t<Function &>>
+void post(executor_base &home, Function function) {
+    auto keep = [](Function kept) -> task<void> {
+        kept();
+        co_return;
+    };
+    spawn(home, keep(std::move(function)));
+}
+
 // Runs the task on `home` and blocks this thread until it has ended: its result, or its exception. Throws
-// executor_stopped if `home` ends first. Not from a thread of `home`, which the task may need.
+// executor_stopped if `home` ends first. Not from a coroutine on `home`, whose thread the task may need: where it is the
+// only one, and in a debug build wherever, the program ends with a sentence.
 template <class T>
 T sync_wait(executor_base &home, task<T> one) {
+    if (run_context *context = current_context();
+        context && context->home == &home && (context->alone || HF_CORO_CHECKS))
+        detail::misused(
+            "sync_wait is called by a coroutine on the executor for which it waits, whose thread it blocks: "
+            "co_await the task instead");
     detail::waited_for<T> state;
     detail::run_for(std::move(one), state).start(home, detail::waited_for<T>::ended, &state);
     std::unique_lock held(state.lock);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "holdfast/coro/checks.hpp"
 #include "holdfast/coro/executor.hpp"
 #include "holdfast/coro/frame_check.hpp"
 
@@ -132,11 +133,16 @@ public:
     };
 
     // Requires that it was not awaited before.
-    [[nodiscard]] awaiter operator co_await() && noexcept { return awaiter(frame_); }
+    [[nodiscard]] awaiter operator co_await() && noexcept {
+        require_frame();
+        return awaiter(frame_);
+    }
+    awaiter operator co_await() & = delete; // a task is awaited once: co_await std::move(it)
 
     // For when_all: what to resume for it to begin. `awaiting` is resumed by the last of those that share `left`.
     [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> awaiting,
                                                 std::atomic<std::size_t> &left) noexcept {
+        require_frame();
         frame_.promise().set_awaiting(awaiting);
         frame_.promise().set_one_of(left);
         return frame_;
@@ -145,6 +151,10 @@ public:
 private:
     friend promise_type;
     explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+
+    void require_frame() const noexcept {
+        detail::require(frame_ && !frame_.done(), "a task is awaited that is empty, was moved from, or has ended");
+    }
 
     std::coroutine_handle<promise_type> frame_;
 };

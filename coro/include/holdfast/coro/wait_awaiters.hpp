@@ -77,13 +77,15 @@ public:
         return got_;
     }
 
+protected:
+    Primitive &of_;
+
 private:
     static void withdraw(limited_waiter &one) noexcept {
         auto &self = static_cast<wait_within_limits &>(one);
         self.of_.withdraw(self);
     }
 
-    Primitive &of_;
     bool suspended_ = false;
     bool got_ = false;
 };

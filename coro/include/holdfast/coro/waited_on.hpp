@@ -11,6 +11,7 @@
 
 #include <utility>
 
+#include "holdfast/coro/checks.hpp"
 #include "holdfast/coro/policy.hpp"
 #include "holdfast/coro/spin_guard.hpp"
 #include "holdfast/coro/wait_awaiters.hpp"
