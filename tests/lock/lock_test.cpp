@@ -98,7 +98,7 @@ TEST(flexguard, WhoStoodByWakesTheNextOne) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1)); // or it is not asleep yet, which is all the same
         hf_trial *trial = hf_trial_of(&lock.releases);
         hf_trial_begin(trial, &lock.releases, lock.releases, hf_monotonic_ns(), HF_TRIAL_TAKE);
-        trial->woken.way = HF_TRIAL_WOKEN_NAPS;
+        hf_store_relaxed(&trial->woken.way, HF_TRIAL_WOKEN_NAPS);
         hf_flexguard_unlock(&lock);
         hf_flexguard_lock(&lock);
         hf_flexguard_unlock(&lock);

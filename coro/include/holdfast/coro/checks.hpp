@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a debug build looks at: that a caller keeps to what a function requires. One that does not would wait for ever or
-// use memory that is not there; here the program ends with a sentence instead. On where NDEBUG is not defined, as with
-// assert(), or HF_CHECKS is.
+// What a debug build looks at: that a caller keeps to what a function requires. One that does not would wait for ever
+// or use memory that is not there; here the program ends with a sentence instead. On where NDEBUG is not defined, as
+// with assert(), or HF_CHECKS is.
 #pragma once
 
 #include <cstdio>

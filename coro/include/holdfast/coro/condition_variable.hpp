@@ -30,8 +30,8 @@ public:
     basic_condition_variable(const basic_condition_variable &) = delete;
     basic_condition_variable &operator=(const basic_condition_variable &) = delete;
 
-    // co_await c.wait(held): releases the mutex, whose next owner gets this thread, until it is notified; then the caller
-    // has the mutex again. Requires held.owns_lock(). O(1).
+    // co_await c.wait(held): releases the mutex, whose next owner gets this thread, until it is notified; then the
+    // caller has the mutex again. Requires held.owns_lock(). O(1).
     [[nodiscard]] wait_awaiter wait(lock_type &held) { return wait_awaiter(*this, held); }
     // With a limit: false when that was reached before a notification; the caller has the mutex again all the same. One
     // that was reached before the call does not even release it: who polls so shuts the others out.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Guards: what a coroutine has for as long as they live.
 //
-// A Mode says of a Mutex how it is given back: unlock(Mutex &), which is awaited, and give_back(Mutex &), by the guard's
-// destructor.
+// A Mode says of a Mutex how it is given back: unlock(Mutex &), which is awaited, and give_back(Mutex &), by the
+// guard's destructor.
 #pragma once
 
 #include <atomic>

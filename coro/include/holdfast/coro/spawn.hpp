@@ -141,8 +141,8 @@ void post(executor_base &home, Function function) {
 }
 
 // Runs the task on `home` and blocks this thread until it has ended: its result, or its exception. Throws
-// executor_stopped if `home` ends first. Not from a coroutine on `home`, whose thread the task may need: where it is the
-// only one, and in a debug build wherever, the program ends with a sentence.
+// executor_stopped if `home` ends first. Not from a coroutine on `home`, whose thread the task may need: where it is
+// the only one, and in a debug build wherever, the program ends with a sentence.
 template <class T>
 T sync_wait(executor_base &home, task<T> one) {
     if (run_context *context = current_context();
