@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What a debug build says to a caller that does not keep to what a function requires (checks.hpp). Without its check
-// each of these waits for ever, uses memory that is not there, or goes on with wrong counts. Seen to fail without the checks
-// (-DNDEBUG): all but that of sync_wait, which on a pool of one worker is there in any build.
+// each of these waits for ever, uses memory that is not there, or goes on with wrong counts. Seen to fail without the
+// checks (-DNDEBUG): all but that of sync_wait, which on a pool of one worker is there in any build.
 #include <gtest/gtest.h>
 #include <optional>
 

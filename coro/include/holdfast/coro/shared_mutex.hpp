@@ -37,7 +37,7 @@ public:
     [[nodiscard]] auto try_lock_shared_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
         return limited(reader, {deadline_after(time), std::move(token)});
     }
-    // auto held = co_await s.scoped_lock_shared(); ... co_await held.unlock(); Without the last, the destructor does it.
+    // auto held = co_await s.scoped_lock_shared(); ... co_await held.unlock(); Else the destructor unlocks.
     // With a limit: the guard is empty, `if (held)`, when that was reached first.
     [[nodiscard]] auto scoped_lock() noexcept { return detail::guarded<endless, scoped_lock_type>(*this, writer); }
     [[nodiscard]] auto scoped_lock_shared() noexcept {
