@@ -4,12 +4,11 @@
 #include "holdfast/coro/pool.hpp"
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <sched.h>
 #include <thread>
 
 #include "base/signals_blocked.hpp"
+#include "holdfast/coro/checks.hpp"
 #include "holdfast/coro/timer_queue.hpp"
 #include "node_map.hpp"
 #include "ready_work.hpp"
@@ -218,13 +217,10 @@ void pool::disown(root &one) noexcept {
 }
 
 void pool::shutdown() noexcept {
-    if (run_context *context = current_context(); context && context->home == this) {
-        std::fputs(
-            "holdfast: a pool is shut down by one of its own workers, which would wait for itself: let the thread "
-            "that made the pool end it\n",
-            stderr);
-        std::abort();
-    }
+    if (run_context *context = current_context(); context && context->home == this)
+        detail::misused(
+            "a pool is shut down by one of its own workers, which would wait for itself: let the thread that "
+            "made the pool end it");
     state_->join();
     state_->timers().close(); // a limit that passes lets others in, whose frames may just be destroyed
     state_->roots().destroy_all();

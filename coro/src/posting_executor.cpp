@@ -12,9 +12,8 @@
 #include "holdfast/coro/posting_executor.hpp"
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 
+#include "holdfast/coro/checks.hpp"
 #include "holdfast/coro/timer_queue.hpp"
 #include "ready_queue.hpp"
 #include "root_list.hpp"
@@ -116,13 +115,9 @@ void posting_executor::disown(root &one) noexcept {
 }
 
 void posting_executor::shutdown() noexcept {
-    if (run_context *context = current_context(); context && context->home == this) {
-        std::fputs(
-            "holdfast: an executor is shut down by a coroutine that runs on it, which would wait for itself: let "
-            "the thread that made the executor end it\n",
-            stderr);
-        std::abort();
-    }
+    if (run_context *context = current_context(); context && context->home == this)
+        detail::misused("an executor is shut down by a coroutine that runs on it, which would wait for itself: let the "
+                        "thread that made the executor end it");
     state_->shutdown();
 }
 

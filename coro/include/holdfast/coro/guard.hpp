@@ -81,8 +81,11 @@ public:
     }
 };
 
-// For std::lock_guard and its like: they call lock() and do not await it.
-template <auto>
-inline constexpr bool is_awaited = false;
+// What std::lock_guard and its like are on a coroutine mutex: they would call lock() and unlock() without awaiting
+// them, and lock nothing.
+template <auto Policy>
+struct no_std_guard {
+    static_assert(Policy != Policy, "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
+};
 
 } // namespace holdfast::coro::detail

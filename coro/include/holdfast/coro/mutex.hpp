@@ -21,7 +21,6 @@
 #include <atomic>
 #include <concepts>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -437,19 +436,9 @@ private:
 
 } // namespace holdfast::coro
 
-// A std guard would call lock() and unlock() without awaiting them, and lock nothing.
 template <holdfast::coro::policy Policy>
-class std::lock_guard<holdfast::coro::basic_mutex<Policy>> {
-    static_assert(holdfast::coro::detail::is_awaited<Policy>,
-                  "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
-};
+class std::lock_guard<holdfast::coro::basic_mutex<Policy>> : holdfast::coro::detail::no_std_guard<Policy> {};
 template <holdfast::coro::policy Policy>
-class std::unique_lock<holdfast::coro::basic_mutex<Policy>> {
-    static_assert(holdfast::coro::detail::is_awaited<Policy>,
-                  "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
-};
+class std::unique_lock<holdfast::coro::basic_mutex<Policy>> : holdfast::coro::detail::no_std_guard<Policy> {};
 template <holdfast::coro::policy Policy>
-class std::scoped_lock<holdfast::coro::basic_mutex<Policy>> {
-    static_assert(holdfast::coro::detail::is_awaited<Policy>,
-                  "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
-};
+class std::scoped_lock<holdfast::coro::basic_mutex<Policy>> : holdfast::coro::detail::no_std_guard<Policy> {};

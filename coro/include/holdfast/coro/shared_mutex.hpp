@@ -25,8 +25,8 @@ public:
     basic_shared_mutex() = default;
 
     // co_await, O(1). With a limit: false when that was reached first.
-    [[nodiscard]] auto lock() noexcept { return detail::wait_for_ever<basic_shared_mutex>(*this, writer); }
-    [[nodiscard]] auto lock_shared() noexcept { return detail::wait_for_ever<basic_shared_mutex>(*this, reader); }
+    [[nodiscard]] auto lock() noexcept { return endless(*this, writer); }
+    [[nodiscard]] auto lock_shared() noexcept { return endless(*this, reader); }
     [[nodiscard]] auto lock(std::stop_token token) { return limited(writer, {std::nullopt, std::move(token)}); }
     [[nodiscard]] auto lock_shared(std::stop_token token) { return limited(reader, {std::nullopt, std::move(token)}); }
     template <class Rep, class Period>
@@ -44,22 +44,18 @@ public:
         return detail::guarded<endless, scoped_lock_shared_type>(*this, reader);
     }
     [[nodiscard]] auto scoped_lock(std::stop_token token) {
-        return detail::guarded<within_limits, scoped_lock_type>(*this, writer,
-                                                                wait_limits{std::nullopt, std::move(token)});
+        return limited_guard<scoped_lock_type>(writer, {std::nullopt, std::move(token)});
     }
     [[nodiscard]] auto scoped_lock_shared(std::stop_token token) {
-        return detail::guarded<within_limits, scoped_lock_shared_type>(*this, reader,
-                                                                       wait_limits{std::nullopt, std::move(token)});
+        return limited_guard<scoped_lock_shared_type>(reader, {std::nullopt, std::move(token)});
     }
     template <class Rep, class Period>
     [[nodiscard]] auto try_scoped_lock_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return detail::guarded<within_limits, scoped_lock_type>(*this, writer,
-                                                                wait_limits{deadline_after(time), std::move(token)});
+        return limited_guard<scoped_lock_type>(writer, {deadline_after(time), std::move(token)});
     }
     template <class Rep, class Period>
     [[nodiscard]] auto try_scoped_lock_shared_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return detail::guarded<within_limits, scoped_lock_shared_type>(
-            *this, reader, wait_limits{deadline_after(time), std::move(token)});
+        return limited_guard<scoped_lock_shared_type>(reader, {deadline_after(time), std::move(token)});
     }
     [[nodiscard]] bool try_lock() noexcept {
         spin_lock held(this->guard_);
@@ -103,8 +99,10 @@ private:
     static auto leaving(Operation operation) noexcept {
         return detail::giving<Policy, Operation>(operation);
     }
-    auto limited(unsigned what, wait_limits limits) {
-        return detail::wait_within_limits<basic_shared_mutex>(*this, what, std::move(limits));
+    auto limited(unsigned what, wait_limits limits) { return within_limits(*this, what, std::move(limits)); }
+    template <class Guard>
+    auto limited_guard(unsigned what, wait_limits limits) {
+        return detail::guarded<within_limits, Guard>(*this, what, std::move(limits));
     }
 
     // Under the guard.

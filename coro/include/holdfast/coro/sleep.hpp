@@ -17,17 +17,17 @@ namespace detail {
 class [[nodiscard]] sleeper : private limited_waiter {
 public:
     sleeper(deadline_clock::time_point deadline, std::stop_token token)
-        : limited_waiter({deadline, token}, withdraw), deadline_(deadline), token_(std::move(token)) {}
+        : limited_waiter({deadline, std::move(token)}, withdraw) {}
     [[nodiscard]] bool await_ready() {
-        passed_ = !token_.stop_requested();
-        return !passed_ || deadline_ <= deadline_clock::now();
+        passed_ = !limits().token.stop_requested();
+        return !passed_ || limits().time_has_passed();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
         prepare(self);
         arm();
         if (advance(wait_state::arming, wait_state::waiting))
             return true;
-        passed_ = deadline_ <= deadline_clock::now();
+        passed_ = limits().time_has_passed();
         return false;
     }
     [[nodiscard]] bool await_resume() noexcept {
@@ -38,12 +38,10 @@ public:
 private:
     static void withdraw(limited_waiter &one) noexcept {
         auto &self = static_cast<sleeper &>(one);
-        self.passed_ = self.deadline_ <= deadline_clock::now();
+        self.passed_ = self.limits().time_has_passed();
         schedule(one);
     }
 
-    deadline_clock::time_point deadline_;
-    std::stop_token token_;
     bool passed_ = false;
 };
 

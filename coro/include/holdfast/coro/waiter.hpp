@@ -168,9 +168,8 @@ struct wait_limits {
     std::optional<deadline_clock::time_point> deadline;
     std::stop_token token;
 
-    [[nodiscard]] bool passed() const {
-        return token.stop_requested() || (deadline && *deadline <= deadline_clock::now());
-    }
+    [[nodiscard]] bool time_has_passed() const { return deadline && *deadline <= deadline_clock::now(); }
+    [[nodiscard]] bool passed() const { return token.stop_requested() || time_has_passed(); }
 };
 
 // A waiter that may give up. `withdraw` takes it out of its list, under the guard, and lets it go on; it runs on the
@@ -205,6 +204,7 @@ public:
         timed_ = false;
     }
 
+    [[nodiscard]] const wait_limits &limits() const noexcept { return limits_; }
     [[nodiscard]] bool limits_passed() const { return limits_.passed(); }
 
 private:
