@@ -8,12 +8,13 @@
 // but task 1 locks and unlocks; who goes on when all sections are over destroys the mutex. A caller of with() that was
 // not combined goes on as the owner, runs its function itself and gives the mutex on from where it can't be suspended.
 // Task 1 unlocks by a co_await, which combines, or by its guard's destructor, which queues the next owner (M5).
-// Sleeping, limits and polling are not here (coro_mutex.pml).
+// Task 2 has a limit, which may be reached while it waits. Sleeping and polling are not here, nor a limit that is
+// reached before the wait (coro_mutex.pml).
 //
 // M1  Exclusion: one function runs.
 // M3  Nobody touches the mutex after it was destroyed.
 // W1  A coroutine is queued once, and not while it runs.
-// S1  Each function runs once before its caller goes on.
+// S1  Each function runs once before its caller goes on, and never if it is told that it did not.
 // And no deadlock: all callers come out.
 #ifndef WORKERS
 #define WORKERS 2
@@ -22,6 +23,8 @@
 #define TASKS 5
 #endif
 #define CHAIN_MAX 2
+#define LIMITED 2
+#define REFUSED(one) (one == LIMITED && cancelled)
 
 bit M1, M3, W1, S1;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
@@ -31,6 +34,7 @@ chan waiters = [TASKS] of { byte }; // the mutex's list
 bool held;
 bool chosen[TASKS + 1]; // was made the owner
 bool done[TASKS + 1];   // its function has run
+bool waiting, cancelled; // of the task with a limit
 
 bool destroyed;           // ghost
 byte inside, over, out;   // ghost: `over` counts sections, `out` callers that have gone on
@@ -66,10 +70,18 @@ inline choose(after) {
         TOUCH;
         over++;
         released[after] = true;
-        if
-        :: len(waiters) > 0 -> waiters?next; chosen[next] = true
-        :: len(waiters) == 0 -> next = 0; held = false
-        fi;
+        next = 0;
+        do
+        :: next == 0 && len(waiters) > 0 ->
+            waiters?next;
+#ifndef MUTANT_CHOOSES_WHO_WAS_CANCELLED
+            next = (REFUSED(next) -> 0 : next);
+#endif
+            chosen[next] = true; // 0: of nobody
+            waiting = waiting && next != LIMITED
+        :: next == 0 && len(waiters) == 0 -> held = false; break
+        :: next != 0 -> break
+        od;
 #ifdef MUTANT_FREES_WHILE_IT_COMBINES
         if
         :: len(waiters) == 0 -> held = false
@@ -103,7 +115,7 @@ inline next_owner() {
 
 inline come_out() {
     atomic {
-        ASSERT(S1, ran[task] == 1);
+        ASSERT(S1, ran[task] == !REFUSED(task));
         busy[task] = false;
         out++;
         if
@@ -124,6 +136,11 @@ again:
 resumed:
     if
     :: done[task] -> come_out()
+    :: atomic { REFUSED(task) -> over++; released[task] = true };
+#ifdef MUTANT_CANCELLED_RUNS
+        work(task);
+#endif
+        come_out()
     :: !done[task] && chosen[task] && task > 1 -> // await_resume: the owner itself
         work(task);
         next_owner();
@@ -132,8 +149,13 @@ resumed:
         :: next == 0
         fi;
         come_out()
-    :: atomic { !done[task] && !chosen[task] && held -> TOUCH; busy[task] = false; waiters!task } // enter()
-    :: atomic { !done[task] && !chosen[task] && !held -> TOUCH; held = true; chosen[task] = true };
+    :: atomic { !done[task] && !chosen[task] && held && !REFUSED(task) ->
+        TOUCH;
+        waiting = waiting || task == LIMITED;
+        busy[task] = false;
+        waiters!task
+    } // enter()
+    :: atomic { !done[task] && !chosen[task] && !held && !REFUSED(task) -> TOUCH; held = true; chosen[task] = true };
         goto owner
     :: !done[task] && chosen[task] && task == 1 ->
 owner:
@@ -170,6 +192,22 @@ ended:
     skip
 }
 
+// Who cancels takes the waiter out and lets it go on (W2).
+proctype Limit() {
+    if
+    :: atomic { waiting -> waiting = false; cancelled = true }; // the compare-and-swap
+        atomic {
+            TOUCH;
+            if
+            :: waiters??[LIMITED] -> waiters??LIMITED
+            :: else
+            fi
+        };
+        put(LIMITED)
+    :: out == TASKS
+    fi
+}
+
 init {
     byte i = 1;
     atomic {
@@ -181,6 +219,7 @@ init {
         do
         :: i < WORKERS -> run Worker(); i++
         :: i == WORKERS -> break
-        od
+        od;
+        run Limit()
     }
 }

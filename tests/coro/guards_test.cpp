@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Guards of mutexes and of readers and writers, with limits and without.
+// Guards of mutexes, of readers and writers, and of permits, with limits and without.
 //
 // Shown able to fail, each by the test named: a reader's guard that gives back as a writer's, a destructor that gives
 // nothing back (GiveBackByTheirDestructors); a guard that is not empty when its limit was reached, or that lets its
@@ -52,6 +52,32 @@ TEST(CoroGuards, GiveBackByUnlock) {
         auto written = co_await shared.scoped_lock();
         co_await written.unlock();
         EXPECT_TRUE(is_free(shared));
+    };
+    sync_wait(worker, run());
+}
+
+TEST(CoroGuards, KeepOnePermitOfASemaphore) {
+    pool worker(1u);
+    counting_semaphore permits(2);
+    auto run = [&]() -> task<> {
+        auto first = co_await permits.scoped_acquire();
+        {
+            auto second = co_await permits.try_scoped_acquire_for(1h);
+            EXPECT_TRUE(second);
+            EXPECT_FALSE(permits.try_acquire());
+            auto late = co_await permits.try_scoped_acquire_until(deadline_clock::now() + 1ms);
+            EXPECT_FALSE(late);
+            std::stop_source stop;
+            stop.request_stop();
+            auto stopped = co_await permits.scoped_acquire(stop.get_token());
+            EXPECT_FALSE(stopped);
+        }
+        auto again = co_await permits.scoped_acquire(std::stop_token());
+        EXPECT_TRUE(again) << "the destructor gave it back";
+        co_await first.unlock();
+        EXPECT_FALSE(first);
+        EXPECT_TRUE(permits.try_acquire());
+        EXPECT_FALSE(permits.try_acquire());
     };
     sync_wait(worker, run());
 }

@@ -719,6 +719,61 @@ TEST(CoroSleep, IsStopped) {
     EXPECT_FALSE(sync_wait(worker, sleep()));
 }
 
+// Each ..._until waits no longer than until then, and not at all when what it wants is there.
+TEST(CoroUntil, IsATimeOfTheClock) {
+    pool worker(1u);
+    auto soon = [] { return deadline_clock::now() + 1ms; };
+    auto all_reached = [&]() -> task<> {
+        mutex guard;
+        shared_mutex shared;
+        counting_semaphore none(0);
+        condition_variable changed;
+        channel<int> rendezvous(0);
+        event never;
+        latch missing(1);
+        barrier two(2);
+        auto held = co_await guard.scoped_lock();
+        auto written = co_await shared.scoped_lock();
+        bool locked = co_await guard.try_lock_until(soon());
+        auto guarded = co_await guard.try_scoped_lock_until(soon());
+        bool ran = co_await guard.try_with_until(soon(), [] {});
+        EXPECT_FALSE(locked || guarded || ran);
+        bool wrote = co_await shared.try_lock_until(soon());
+        bool read = co_await shared.try_lock_shared_until(soon());
+        auto guarded_write = co_await shared.try_scoped_lock_until(soon());
+        auto guarded_read = co_await shared.try_scoped_lock_shared_until(soon());
+        EXPECT_FALSE(wrote || read || guarded_write || guarded_read);
+        bool acquired = co_await none.try_acquire_until(soon());
+        auto permit = co_await none.try_scoped_acquire_until(soon());
+        EXPECT_FALSE(acquired || permit);
+        bool notified = co_await changed.wait_until(held, soon());
+        bool became_true = co_await changed.wait_until(held, soon(), [] { return false; });
+        EXPECT_FALSE(notified || became_true);
+        bool sent = co_await rendezvous.send_until(1, soon());
+        std::optional<int> received = co_await rendezvous.receive_until(soon());
+        EXPECT_FALSE(sent || received);
+        bool happened = co_await never.wait_until(soon());
+        bool counted = co_await missing.wait_until(soon());
+        bool all_came = co_await two.arrive_and_wait_until(soon());
+        EXPECT_FALSE(happened || counted || all_came);
+        auto then = soon();
+        bool passed = co_await sleep_until(then);
+        EXPECT_TRUE(passed && deadline_clock::now() >= then);
+    };
+    sync_wait(worker, all_reached());
+    auto none_needed = [&]() -> task<> {
+        mutex guard;
+        channel<int> with_room(1);
+        auto past = deadline_clock::time_point::min();
+        bool locked = co_await guard.try_lock_until(past);
+        bool sent = co_await with_room.send_until(1, past);
+        std::optional<int> received = co_await with_room.receive_until(past);
+        EXPECT_TRUE(locked && sent && received == 1);
+        co_await guard.unlock();
+    };
+    sync_wait(worker, none_needed());
+}
+
 TEST(CoroSpawn, KeepsTheFunctionWhoseTaskItRuns) {
     pool worker(1u);
     gathering all;

@@ -30,7 +30,7 @@ struct given_up : std::exception {};
 
 template <policy Policy>
 task<> one_step(scene<Policy> &at, std::minstd_rand &random) {
-    switch (at.by_guard_only ? 3 + random() % 4 : random() % 7) {
+    switch (at.by_guard_only ? 3 + random() % 6 : random() % 9) {
     case 0:
         co_await at.guard.lock();
         at.inside++;
@@ -64,11 +64,24 @@ task<> one_step(scene<Policy> &at, std::minstd_rand &random) {
         co_await held.unlock();
         break;
     }
-    default:
+    case 6:
         co_await at.guard.with([&] {
             at.inside++;
             at.changed.notify_one();
         });
+        break;
+    case 7: {
+        std::chrono::microseconds time(random() % 50);
+        bool ran = co_await at.guard.try_with_for(time, [&] { at.inside++; }, at.stop.get_token());
+        if (!ran)
+            co_return;
+        break;
+    }
+    default: {
+        std::optional<long> result = co_await at.guard.with([&] { return ++at.inside; }, at.stop.get_token());
+        if (!result)
+            co_return;
+    }
     }
     at.done++;
 }

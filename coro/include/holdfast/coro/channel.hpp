@@ -44,7 +44,10 @@ public:
     }
     template <class Rep, class Period>
     [[nodiscard]] send_awaiter send_for(T value, std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return send_awaiter(*this, std::move(value), {deadline_after(time), std::move(token)});
+        return send_until(std::move(value), deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] send_awaiter send_until(T value, deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return send_awaiter(*this, std::move(value), {deadline, std::move(token)});
     }
     // co_await c.receive(): nothing when the channel is closed and empty, or a limit was reached. O(1).
     [[nodiscard]] receive_awaiter receive(std::stop_token token = {}) {
@@ -52,7 +55,10 @@ public:
     }
     template <class Rep, class Period>
     [[nodiscard]] receive_awaiter receive_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return receive_awaiter(*this, {deadline_after(time), std::move(token)});
+        return receive_until(deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] receive_awaiter receive_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return receive_awaiter(*this, {deadline, std::move(token)});
     }
     // From any thread. `value` is moved from only on success.
     [[nodiscard]] bool try_send(T &value) noexcept {

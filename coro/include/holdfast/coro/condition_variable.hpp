@@ -41,7 +41,11 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] limited_wait_awaiter wait_for(lock_type &held, std::chrono::duration<Rep, Period> time,
                                                 std::stop_token token = {}) {
-        return limited_wait_awaiter(*this, held, {deadline_after(time), std::move(token)});
+        return wait_until(held, deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] limited_wait_awaiter wait_until(lock_type &held, deadline_clock::time_point deadline,
+                                                  std::stop_token token = {}) {
+        return limited_wait_awaiter(*this, held, {deadline, std::move(token)});
     }
     // co_await c.wait(held, [&] { return ready; }). Allocates a frame.
     template <std::predicate Predicate>
@@ -57,7 +61,12 @@ public:
     template <class Rep, class Period, std::predicate Predicate>
     [[nodiscard]] task<bool> wait_for(lock_type &held, std::chrono::duration<Rep, Period> time, Predicate predicate,
                                       std::stop_token token = {}) {
-        return wait_within(held, {deadline_after(time), std::move(token)}, std::move(predicate));
+        return wait_until(held, deadline_after(time), std::move(predicate), std::move(token));
+    }
+    template <std::predicate Predicate>
+    [[nodiscard]] task<bool> wait_until(lock_type &held, deadline_clock::time_point deadline, Predicate predicate,
+                                        std::stop_token token = {}) {
+        return wait_within(held, {deadline, std::move(token)}, std::move(predicate));
     }
 
     // From any thread, with or without the mutex. O(1), O(waiters).

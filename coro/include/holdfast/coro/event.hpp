@@ -52,7 +52,10 @@ public:
     }
     template <class Rep, class Period>
     [[nodiscard]] auto wait_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return detail::wait_within_limits<basic_event>(*this, 0, {deadline_after(time), std::move(token)});
+        return wait_until(deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] auto wait_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return detail::wait_within_limits<basic_event>(*this, 0, {deadline, std::move(token)});
     }
 
 private:

@@ -26,6 +26,9 @@ public:
     [[nodiscard]] auto wait_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
         return over_.wait_for(time, std::move(token));
     }
+    [[nodiscard]] auto wait_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return over_.wait_until(deadline, std::move(token));
+    }
 
 private:
     event over_; // the first: what statistics call the event is what they call the latch

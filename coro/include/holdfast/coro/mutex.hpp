@@ -19,31 +19,20 @@
 #pragma once
 
 #include <atomic>
-#include <concepts>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <mutex>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
-#include "holdfast/coro/awaitable.hpp"
 #include "holdfast/coro/checks.hpp"
 #include "holdfast/coro/guard.hpp"
 #include "holdfast/coro/policy.hpp"
+#include "holdfast/coro/section_awaiter.hpp"
 #include "holdfast/coro/spin_guard.hpp"
 #include "holdfast/coro/wait_awaiters.hpp"
 #include "holdfast/coro/waiter.hpp"
 
 namespace holdfast::coro {
-
-// What with() takes: a function without arguments that does not return a reference. It can't suspend; so it returns
-// nothing that is awaited, as a task is: the mutex would be free before that had begun. What suspends under the mutex
-// takes scoped_lock().
-template <class Function>
-concept critical_section = std::invocable<Function &> && !std::is_reference_v<std::invoke_result_t<Function &>> &&
-                           !detail::awaitable<std::invoke_result_t<Function &>>;
 
 template <policy Policy>
 class basic_scoped_lock;
@@ -75,7 +64,9 @@ public:
     using limited_scoped_lock_awaiter = detail::guarded<limited_lock_awaiter, scoped_lock_type>;
     class unlock_awaiter;
     template <critical_section Section>
-    class section_awaiter;
+    using section_awaiter = detail::section_awaiter<basic_mutex, Section, waiter>;
+    template <critical_section Section>
+    using limited_section_awaiter = detail::section_awaiter<basic_mutex, Section, limited_waiter>;
 
     // co_await m.lock(): returns once the caller has the mutex. O(1).
     [[nodiscard]] lock_awaiter lock() noexcept { return lock_awaiter(*this); }
@@ -89,7 +80,11 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] limited_scoped_lock_awaiter try_scoped_lock_for(std::chrono::duration<Rep, Period> wait,
                                                                   std::stop_token token = {}) {
-        return limited_scoped_lock_awaiter(*this, 0, wait_limits{deadline_after(wait), std::move(token)});
+        return try_scoped_lock_until(deadline_after(wait), std::move(token));
+    }
+    [[nodiscard]] limited_scoped_lock_awaiter try_scoped_lock_until(deadline_clock::time_point deadline,
+                                                                    std::stop_token token = {}) {
+        return limited_scoped_lock_awaiter(*this, 0, wait_limits{deadline, std::move(token)});
     }
     [[nodiscard]] limited_scoped_lock_awaiter scoped_lock(std::stop_token token) {
         return limited_scoped_lock_awaiter(*this, 0, wait_limits{std::nullopt, std::move(token)});
@@ -99,7 +94,28 @@ public:
     // of an owner before (combining); then the caller goes on. Exceptions come out of the co_await. The fastest way.
     template <critical_section Section>
     [[nodiscard]] section_awaiter<Section> with(Section section) {
-        return section_awaiter<Section>(*this, std::move(section));
+        return {*this, std::move(section)};
+    }
+    // The same within limits: gives a std::optional of what the function returned, or whether it ran if it returns
+    // nothing. It did not run when a limit was reached first.
+    template <critical_section Section>
+    [[nodiscard]] limited_section_awaiter<Section> with(Section section, std::stop_token token) {
+        return {*this, std::move(section), {std::nullopt, std::move(token)}};
+    }
+    template <class Rep, class Period, critical_section Section>
+    [[nodiscard]] limited_section_awaiter<Section> try_with_for(std::chrono::duration<Rep, Period> wait,
+                                                                Section section, std::stop_token token = {}) {
+        return try_with_until(deadline_after(wait), std::move(section), std::move(token));
+    }
+    template <critical_section Section>
+    [[nodiscard]] limited_section_awaiter<Section> try_with_until(deadline_clock::time_point deadline, Section section,
+                                                                  std::stop_token token = {}) {
+        return {*this, std::move(section), {deadline, std::move(token)}};
+    }
+    // Without waiting.
+    template <critical_section Section>
+    [[nodiscard]] limited_section_awaiter<Section> try_with(Section section) {
+        return try_with_until(deadline_clock::time_point::min(), std::move(section));
     }
 
     // Never waits. False when somebody has it.
@@ -175,6 +191,8 @@ private:
     friend class detail::wait_for_ever;
     template <class>
     friend class detail::wait_within_limits;
+    template <class, critical_section, class>
+    friend class detail::section_awaiter;
     using entry = detail::entry;
     enum : std::uint32_t { held = 1, waited = 2, guard = 4 };
 
@@ -205,7 +223,8 @@ private:
         return next;
     }
 
-    // The awaiters' side (wait_awaiters.hpp); abandon() is public, the condition variable's awaiter calls it, too.
+    // The awaiters' side (wait_awaiters.hpp, section_awaiter.hpp); abandon() is public, the condition variable's awaiter calls it, too.
+    static constexpr bool combines = Policy == policy::ces;
     [[nodiscard]] bool take_at_once(const waiter &) noexcept { return try_lock_spinning(); }
     entry enter(waiter &one) noexcept {
         std::uint32_t seen = lock_guard();
@@ -270,7 +289,7 @@ private:
     // wants the mutex, or this thread has done enough for others; and for a waiter without an executor, which could
     // only go on here, inside the caller.
     bool combine(waiter &next) noexcept {
-        if constexpr (Policy == policy::ces) {
+        if constexpr (combines) {
             run_context *context = current_context();
             if (!next.closure || !next.home || !context || !context->home || context->chain + 1 >= context->chain_max)
                 return false;
@@ -358,81 +377,6 @@ public:
 };
 
 using scoped_lock = basic_scoped_lock<policy::ces>;
-
-template <policy Policy>
-template <critical_section Section>
-class [[nodiscard]] basic_mutex<Policy>::section_awaiter : private waiter {
-public:
-    using result_type = std::invoke_result_t<Section &>;
-
-    section_awaiter(basic_mutex &of, Section section) : of_(of), section_(std::move(section)) {}
-    ~section_awaiter() {
-        if (suspended_ && !done_)
-            of_.abandon(*this);
-    }
-
-    // Uncontended, all is done here. Done, but with somebody waiting: await_suspend hands over.
-    [[nodiscard]] bool await_ready() noexcept {
-        if (!of_.try_lock_spinning()) {
-            done_ = false; // W5
-            return false;
-        }
-        work();
-        detail::section_ends(&of_);
-        released_ = of_.release_word();
-        return released_ && !detail::turn_is_over();
-    }
-    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
-        if (done_)
-            return released_ ? detail::end_turn(self) : of_.release_from(self, frame_);
-        suspended_ = true;
-        prepare(self);
-        if constexpr (Policy == policy::ces)
-            closure = [](waiter &one) noexcept { static_cast<section_awaiter &>(one).work(); };
-        if (of_.enter(*this) == entry::waits)
-            return true;
-        work();
-        detail::section_ends(&of_);
-        return of_.release_from(self, frame_);
-    }
-    result_type await_resume() {
-        if (std::exchange(suspended_, false) && how != passage::combined)
-            of_.resumed(*this);
-        if (!done_) { // was made the owner itself
-            work();
-            of_.unlock_resumed();
-        }
-        if (thrown_)
-            std::rethrow_exception(std::exchange(thrown_, nullptr));
-        if constexpr (!std::is_void_v<result_type>)
-            return std::move(*result_);
-    }
-
-private:
-    struct nothing {};
-    using stored = std::conditional_t<std::is_void_v<result_type>, nothing, result_type>;
-
-    void work() noexcept {
-        try {
-            if constexpr (std::is_void_v<result_type>)
-                std::invoke(section_);
-            else
-                result_.emplace(std::invoke(section_));
-        } catch (...) {
-            thrown_ = std::current_exception();
-        }
-        done_ = true;
-    }
-
-    basic_mutex &of_;
-    Section section_;
-    std::optional<stored> result_;
-    std::exception_ptr thrown_;
-    deferred frame_;
-    bool suspended_ = false;
-    bool done_ = false;
-    bool released_ = false; // without anybody waiting
-};
 
 } // namespace holdfast::coro
 

@@ -9,13 +9,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "holdfast/coro/guard.hpp"
 #include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 
 template <policy Policy>
 class [[nodiscard]] basic_semaphore : public detail::waited_on<basic_semaphore<Policy>> {
+    struct permit_mode;
+    using endless = detail::wait_for_ever<basic_semaphore>;
+    using within_limits = detail::wait_within_limits<basic_semaphore>;
+
 public:
+    using scoped_permit_type = detail::guard<basic_semaphore, permit_mode>;
+
     explicit basic_semaphore(std::size_t permits) noexcept : free_(permits) {
         detail::require(permits <= permits_max,
                         "a semaphore begins with more permits than it can count, or with a negative "
@@ -23,13 +30,30 @@ public:
     }
 
     // co_await s.acquire(); with a limit: false when that was reached first. O(1).
-    [[nodiscard]] auto acquire() noexcept { return detail::wait_for_ever<basic_semaphore>(*this, 0); }
+    [[nodiscard]] auto acquire() noexcept { return endless(*this, 0); }
     [[nodiscard]] auto acquire(std::stop_token token) {
-        return detail::wait_within_limits<basic_semaphore>(*this, 0, {std::nullopt, std::move(token)});
+        return within_limits(*this, 0, {std::nullopt, std::move(token)});
     }
     template <class Rep, class Period>
     [[nodiscard]] auto try_acquire_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return detail::wait_within_limits<basic_semaphore>(*this, 0, {deadline_after(time), std::move(token)});
+        return try_acquire_until(deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] auto try_acquire_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return within_limits(*this, 0, {deadline, std::move(token)});
+    }
+    // auto permit = co_await s.scoped_acquire(); ... co_await permit.unlock(); Else the destructor gives it back.
+    // With a limit: the guard is empty, `if (permit)`, when that was reached first.
+    [[nodiscard]] auto scoped_acquire() noexcept { return detail::guarded<endless, scoped_permit_type>(*this, 0); }
+    [[nodiscard]] auto scoped_acquire(std::stop_token token) {
+        return detail::guarded<within_limits, scoped_permit_type>(*this, 0,
+                                                                  wait_limits{std::nullopt, std::move(token)});
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] auto try_scoped_acquire_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
+        return try_scoped_acquire_until(deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] auto try_scoped_acquire_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return detail::guarded<within_limits, scoped_permit_type>(*this, 0, wait_limits{deadline, std::move(token)});
     }
     [[nodiscard]] bool try_acquire() noexcept {
         spin_lock held(this->guard_);
@@ -50,6 +74,11 @@ public:
 
 private:
     friend class detail::waited_on<basic_semaphore>;
+    // Of its guard, one permit.
+    struct permit_mode {
+        static auto unlock(basic_semaphore &of) noexcept { return of.release(); }
+        static void give_back(basic_semaphore &of) noexcept { of.release_unsuspended(); }
+    };
     static constexpr primitive_kind observed_as = primitive_kind::semaphore;
     static constexpr std::size_t permits_max = PTRDIFF_MAX;
 

@@ -31,11 +31,17 @@ public:
     [[nodiscard]] auto lock_shared(std::stop_token token) { return limited(reader, {std::nullopt, std::move(token)}); }
     template <class Rep, class Period>
     [[nodiscard]] auto try_lock_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return limited(writer, {deadline_after(time), std::move(token)});
+        return try_lock_until(deadline_after(time), std::move(token));
     }
     template <class Rep, class Period>
     [[nodiscard]] auto try_lock_shared_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return limited(reader, {deadline_after(time), std::move(token)});
+        return try_lock_shared_until(deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] auto try_lock_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return limited(writer, {deadline, std::move(token)});
+    }
+    [[nodiscard]] auto try_lock_shared_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return limited(reader, {deadline, std::move(token)});
     }
     // auto held = co_await s.scoped_lock_shared(); ... co_await held.unlock(); Else the destructor unlocks.
     // With a limit: the guard is empty, `if (held)`, when that was reached first.
@@ -51,11 +57,17 @@ public:
     }
     template <class Rep, class Period>
     [[nodiscard]] auto try_scoped_lock_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return limited_guard<scoped_lock_type>(writer, {deadline_after(time), std::move(token)});
+        return try_scoped_lock_until(deadline_after(time), std::move(token));
     }
     template <class Rep, class Period>
     [[nodiscard]] auto try_scoped_lock_shared_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
-        return limited_guard<scoped_lock_shared_type>(reader, {deadline_after(time), std::move(token)});
+        return try_scoped_lock_shared_until(deadline_after(time), std::move(token));
+    }
+    [[nodiscard]] auto try_scoped_lock_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return limited_guard<scoped_lock_type>(writer, {deadline, std::move(token)});
+    }
+    [[nodiscard]] auto try_scoped_lock_shared_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return limited_guard<scoped_lock_shared_type>(reader, {deadline, std::move(token)});
     }
     [[nodiscard]] bool try_lock() noexcept {
         spin_lock held(this->guard_);

@@ -48,6 +48,12 @@ private:
 } // namespace detail
 
 // co_await sleep_for(5ms): no less than that, on the caller's executor. False when the stop was requested before.
+[[nodiscard]] inline task<bool> sleep_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+    detail::sleeper asleep(deadline, std::move(token));
+    bool passed = co_await asleep;
+    co_return passed;
+}
+// So long from when it is awaited.
 template <class Rep, class Period>
 [[nodiscard]] task<bool> sleep_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
     detail::sleeper asleep(deadline_after(time), std::move(token));
