@@ -21,7 +21,7 @@ struct cell_options {
     unsigned bystanders = 0;
     double bystander_us = 5;       // of each of their turns
     unsigned writers = 50;         // percent, of coro-rwlock
-    unsigned resources = 1;        // locks, of coro-mutex
+    unsigned resources = 1;        // locks, of coro-mutex and coro-locality
     unsigned cached_rows = 10'000; // of coro-leveldb
     unsigned spins = 16;           // mutex_options::spins_max
     unsigned chain_max = 64;       // pool_options::chain_max
@@ -35,6 +35,7 @@ struct cell_result {
     std::uint64_t bystander_turns = 0;
     std::optional<double> burden_jain;
     std::optional<double> same_worker;
+    std::optional<double> same_worker_calm; // of coro-locality
     histogram delay_ticks; // empty where it is not measured
 };
 

@@ -40,7 +40,7 @@ void add_options(CLI::App &app, cell_options &options) {
     app.add_option("--writers", options.writers, "Percent of writers, of coro-rwlock")
         ->check(from_to(0u, 100u))
         ->capture_default_str();
-    app.add_option("--resources", options.resources, "Number of locks, of coro-mutex")
+    app.add_option("--resources", options.resources, "Number of locks, of coro-mutex and coro-locality")
         ->check(from_to(1u, 1000u))
         ->capture_default_str();
     app.add_option("--cached-rows", options.cached_rows, "Rows that are kept under the lock, of coro-leveldb")
@@ -68,6 +68,7 @@ cli::json record_of(const cell_options &options, const cell_result &result) {
     record.cpu_s = result.cpu_s;
     record.burden_jain = result.burden_jain;
     record.same_worker = result.same_worker;
+    record.same_worker_calm = result.same_worker_calm;
     if (options.bystanders > 0) {
         record.bystander_turns_per_s = double(result.bystander_turns) / result.elapsed_s;
         record.bystander_share = bystander_share(options, result);
@@ -78,6 +79,8 @@ cli::json record_of(const cell_options &options, const cell_result &result) {
         record.delay_p50_ns = double(delay.quantile(0.5)) * tick_ns;
         record.delay_p99_ns = double(delay.quantile(0.99)) * tick_ns;
         record.delay_max_ns = double(delay.max()) * tick_ns;
+        delay.visit_buckets(
+            [&](std::uint64_t ticks, std::uint64_t count) { record.delay_counts.add(double(ticks) * tick_ns, count); });
     }
     return record;
 }

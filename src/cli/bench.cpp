@@ -24,6 +24,7 @@
 #include "cli/say.hpp"
 #include "cli/session.hpp"
 #include "cli/slice_grid.hpp"
+#include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
@@ -36,6 +37,9 @@ int list_workloads() {
         fmt::print("{:<18}  {}\n", one.name, one.summary);
     return exit_ok;
 }
+
+// From here on the CPUs' distance has changed: where it stays, medians of batches differ by a tenth.
+constexpr double line_change_max = 1.5;
 
 // One run of the verb.
 class bench_run {
@@ -133,11 +137,28 @@ private:
         return true;
     }
 
+    // A line of text, or two, on how far apart the CPUs were.
+    static std::string line_transfers(const std::vector<result_record> &records) {
+        std::vector<double> all_ns;
+        for (const auto &one : records) {
+            if (one.line_ns)
+                all_ns.push_back(*one.line_ns);
+        }
+        if (all_ns.empty())
+            return "";
+        auto [nearest, farthest] = std::minmax_element(all_ns.begin(), all_ns.end());
+        bool moved = *farthest > line_change_max * *nearest;
+        return fmt::format("cache line from CPU to CPU: {:.0f} ns ({:.0f} to {:.0f}){}\n", *median(all_ns), *nearest,
+                           *farthest,
+                           moved ? "; the CPUs moved meanwhile: trust the ratios within a round, not the medians" : "");
+    }
+
     void show_tables() const {
         if (records_.empty())
             return;
-        fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n\n", options_.workload, machine_in(about_), options_.seconds,
-                   background_phrase(options_.background), about_.at("monitor").get<std::string>());
+        fmt::print("{}; {}; {} s a cell{}\nmonitor: {}\n{}\n", options_.workload, machine_in(about_), options_.seconds,
+                   background_phrase(options_.background), about_.at("monitor").get<std::string>(),
+                   line_transfers(records_));
         if (options_.sections_us.empty()) {
             std::vector<std::string> names;
             for (const contender &one : contenders_of(options_.locks, options_.slices_us))

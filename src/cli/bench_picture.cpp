@@ -60,24 +60,29 @@ std::string percent(double share) {
     return fmt::format("{:.7g}%", share * 100);
 }
 
-// With the most threads: there they wait longest.
-plot waits_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+// Waits, or queuing delays of coroutines, with the most threads: there they are longest.
+plot durations_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+    bool of_coroutines = measures_queuing_delays(options.workload);
+    auto counts = of_coroutines ? &result_record::delay_counts : &result_record::wait_counts;
     unsigned threads = *std::max_element(options.threads.begin(), options.threads.end());
     plot picture;
-    picture.title = fmt::format("{}: waits with {}", options.workload, format_number_of(threads, "thread"));
+    picture.title = fmt::format("{}: {} with {}", options.workload, of_coroutines ? "queuing delays" : "waits",
+                                format_number_of(threads, "thread"));
     picture.subtitles = subtitles(options, about, "all together");
-    picture.x = {"wait", scale::logarithmic, format_round_duration_ns};
-    picture.y = {"share of waits that were no longer", scale::nines, percent};
+    picture.x = {of_coroutines ? "time that the lock was free while its next owner waited for it" : "wait",
+                 scale::logarithmic, format_round_duration_ns};
+    picture.y = {of_coroutines ? "share of sections that began no later" : "share of waits that were no longer",
+                 scale::nines, percent};
     picture.dots = false;
     auto named = options.slices_us.empty() ? records : named_by_contender(records);
     for (const contender &one : contenders_of(options.locks, options.slices_us)) {
-        duration_counts waits;
+        duration_counts durations;
         for (const auto &record : named) {
             if (record.lock == one.label() && record.threads == threads)
-                waits.merge(record.wait_counts);
+                durations.merge(record.*counts);
         }
         plot_line line{one.label(), {}, {}};
-        for (const auto &point : waits.shares())
+        for (const auto &point : durations.shares())
             line.points.push_back({point.ns, point.share, point.share, point.share});
         picture.lines.push_back(std::move(line));
     }
@@ -96,8 +101,8 @@ heat_map times_map(const bench_options &options, const std::vector<result_record
 
 std::string bench_picture(const bench_options &options, const std::vector<result_record> &records, const json &about,
                           picture_format format) {
-    if (is_about_waits(options.workload))
-        return draw(waits_plot(options, records, about), format);
+    if (is_about_waits(options.workload) || measures_queuing_delays(options.workload))
+        return draw(durations_plot(options, records, about), format);
     if (has_thread_times(records))
         return draw(times_map(options, records, about), format);
     return options.sections_us.empty() ? draw(throughput_plot(options, records, about), format)

@@ -7,6 +7,7 @@
 
 #include "cli/background_load.hpp"
 #include "cli/install.hpp"
+#include "cli/line_transfer.hpp"
 #include "cli/quantity.hpp"
 #include "cli/workload.hpp"
 
@@ -36,6 +37,7 @@ void judge(const process_end &end, cell_result &result) {
             record.round = placed.round;
             record.background = placed.background;
             record.arguments = placed.arguments;
+            record.line_ns = placed.line_ns;
             return;
         } catch (const json::exception &) {
             record.status = cell_status::failed;
@@ -64,6 +66,7 @@ cell_runner::cell_runner(settings chosen, const interruption &interrupted)
       workload_path_(workload_program(settings_.workload).string()) {}
 
 std::optional<cell_result> cell_runner::run(const cell &one) const {
+    std::optional<double> line_ns = line_transfer_ns(); // before anything else runs
     background_load background(settings_.background, interrupted_);
     if (!background.runs())
         return std::nullopt;
@@ -95,6 +98,7 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
     result.record.background = settings_.background;
     result.record.round = one.round;
     result.record.arguments = fmt::format("{}", fmt::join(settings_.arguments, " "));
+    result.record.line_ns = line_ns;
     result.record.between_us = settings_.between_us;
     result.record.slice_us = one.slice_us;
     result.record.section_us = one.section_us;

@@ -149,6 +149,7 @@ cell_summary summarize(const std::vector<result_record> &records, const std::str
     summary.wait_p50_ns = median(values_of(rounds, &result_record::wait_p50_ns));
     summary.burden_jain = median(values_of(rounds, &result_record::burden_jain));
     summary.same_worker = median(values_of(rounds, &result_record::same_worker));
+    summary.same_worker_calm = median(values_of(rounds, &result_record::same_worker_calm));
     summary.bystander_turns_per_s = median(values_of(rounds, &result_record::bystander_turns_per_s));
     summary.bystander_share = median(values_of(rounds, &result_record::bystander_share));
     summary.delay_p50_ns = median(values_of(rounds, &result_record::delay_p50_ns));
@@ -213,6 +214,7 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
         {&cell_summary::delay_max_ns, format_duration_ns, "The same, maximum of all", ""},
         {&cell_summary::burden_jain, two_decimals, "Jain's index of the sections that each worker ran", " (1: even)"},
         {&cell_summary::same_worker, two_decimals, "Share of the sections on the worker of the section before", ""},
+        {&cell_summary::same_worker_calm, two_decimals, "The same, while nobody waits", ""},
         {&cell_summary::bystander_turns_per_s, format_count, "Bystanders' turns per second", ""},
         {&cell_summary::bystander_share, format_ratio, "Bystanders' CPU time",
          " (1: as much as if all tasks got the same)"},

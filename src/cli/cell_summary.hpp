@@ -32,6 +32,7 @@ struct cell_summary {
     std::optional<double> ratio_to_dispatch; // of the ratios within a round
     std::optional<double> burden_jain;
     std::optional<double> same_worker;
+    std::optional<double> same_worker_calm;
     std::optional<double> bystander_turns_per_s;
     std::optional<double> bystander_share;
     std::optional<double> delay_p50_ns;

@@ -9,10 +9,10 @@
 #include <fstream>
 #include <gnu/libc-version.h>
 #include <iterator>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/usable_cpus.hpp"
 #include "holdfast/holdfast.h"
 
 namespace holdfast::cli {
@@ -44,6 +44,11 @@ std::string shell_quoted(const std::string &argument) {
     return text + "'";
 }
 
+std::size_t number_of_cpus() {
+    std::vector<int> usable = usable_cpus();
+    return usable.empty() ? static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)) : usable.size();
+}
+
 } // namespace
 
 std::string processor_name() {
@@ -54,19 +59,6 @@ std::string processor_name() {
             return line.substr(colon + 2);
     }
     return system_names().machine; // Arm kernels name no model
-}
-
-unsigned usable_cpus() {
-    for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) { // the kernel refuses a set that is smaller than its own
-        cpu_set_t *set = CPU_ALLOC(cpus);
-        std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-        bool known = sched_getaffinity(0, bytes, set) == 0;
-        int count = known ? CPU_COUNT_S(bytes, set) : 0;
-        CPU_FREE(set);
-        if (known)
-            return static_cast<unsigned>(count);
-    }
-    return static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 std::string command_line() {
@@ -81,7 +73,7 @@ json about(const session &session) {
     utsname names = system_names();
     return {
         {"machine", processor_name()},
-        {"cpus", usable_cpus()},
+        {"cpus", number_of_cpus()},
         {"kernel", fmt::format("{} {}", names.sysname, names.release)},
         {"holdfast", hf_version()},
         {"glibc", gnu_get_libc_version()},

@@ -10,8 +10,6 @@
 namespace holdfast::cli {
 
 std::string processor_name();
-// CPUs that this process, hence any that it starts, may run on.
-unsigned usable_cpus();
 // This process's command line, quoted for a shell.
 std::string command_line();
 

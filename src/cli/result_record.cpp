@@ -11,7 +11,7 @@ constexpr std::array all_statuses = {cell_status::ok, cell_status::timeout, cell
                                      cell_status::absent};
 
 // Each measured field once, for reading and writing.
-constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 21> measured_fields = {{
+constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 23> measured_fields = {{
     {"ops_per_s", &result_record::ops_per_s},
     {"wait_mean_ns", &result_record::wait_mean_ns},
     {"wait_p50_ns", &result_record::wait_p50_ns},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<const char *, std::optional<double> result_record
     {"cpu_s", &result_record::cpu_s},
     {"burden_jain", &result_record::burden_jain},
     {"same_worker", &result_record::same_worker},
+    {"same_worker_calm", &result_record::same_worker_calm},
     {"bystander_turns_per_s", &result_record::bystander_turns_per_s},
     {"bystander_share", &result_record::bystander_share},
     {"delay_mean_ns", &result_record::delay_mean_ns},
@@ -33,6 +34,7 @@ constexpr std::array<std::pair<const char *, std::optional<double> result_record
     {"delay_max_ns", &result_record::delay_max_ns},
     {"measured_s", &result_record::measured_s},
     {"spins", &result_record::spins},
+    {"line_ns", &result_record::line_ns},
 }};
 
 // What the workload's program was told, in microseconds.
@@ -96,6 +98,8 @@ void to_json(json &target, const result_record &record) {
     }
     if (!record.wait_counts.empty())
         target["wait_counts"] = record.wait_counts;
+    if (!record.delay_counts.empty())
+        target["delay_counts"] = record.delay_counts;
     if (!record.runnable.empty())
         target["runnable"] = record.runnable;
     if (!record.thread_times.empty())
@@ -120,6 +124,9 @@ void from_json(const json &source, result_record &record) {
     record.wait_counts = {};
     if (source.contains("wait_counts"))
         source.at("wait_counts").get_to(record.wait_counts);
+    record.delay_counts = {};
+    if (source.contains("delay_counts"))
+        source.at("delay_counts").get_to(record.delay_counts);
     record.runnable.clear();
     if (source.contains("runnable"))
         source.at("runnable").get_to(record.runnable);

@@ -45,6 +45,7 @@ struct result_record {
     cell_status status = cell_status::ok;
 
     // Absent when not measured.
+    std::optional<double> line_ns; // that a cache line took from one CPU to another, just before the cell
     std::optional<double> ops_per_s;
     std::optional<double> wait_mean_ns;
     std::optional<double> wait_p50_ns;
@@ -62,14 +63,16 @@ struct result_record {
     std::vector<runnable_sample> runnable; // likewise
     std::vector<thread_time> thread_times; // by the thread's number; likewise
     // Of coroutine workloads.
-    std::optional<double> burden_jain; // of the sections that each worker ran
-    std::optional<double> same_worker; // share of sections on the worker of the section before
+    std::optional<double> burden_jain;      // of the sections that each worker ran
+    std::optional<double> same_worker;      // share of sections on the worker of the section before
+    std::optional<double> same_worker_calm; // the same, while nobody waits
     std::optional<double> bystander_turns_per_s;
     std::optional<double> bystander_share; // of the CPU time used, over what it would be if all tasks got the same
     std::optional<double> delay_mean_ns;   // that the lock was free while its next owner waited for it
     std::optional<double> delay_p50_ns;
     std::optional<double> delay_p99_ns;
     std::optional<double> delay_max_ns;
+    duration_counts delay_counts; // empty when not measured
 };
 
 // A whole number, not below `least` and not above 1,000,000. Throws nlohmann::json::exception when it is none.

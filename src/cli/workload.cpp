@@ -49,6 +49,10 @@ bool is_about_waits(const std::string &name) {
     return name == "scl-interactive";
 }
 
+bool measures_queuing_delays(const std::string &name) {
+    return name == "coro-queuing-delay";
+}
+
 bool is_for_two_threads(const std::string &name) {
     return name == "scl-toy";
 }

@@ -47,6 +47,9 @@ bool takes_slices(const std::string &name);
 // Whether what it shows is how long threads waited, more than how much they did.
 bool is_about_waits(const std::string &name);
 
+// Whether what it shows is how long a coroutine's lock was free while its next owner waited for it.
+bool measures_queuing_delays(const std::string &name);
+
 // Whether it is meant for two threads, and run with two unless told.
 bool is_for_two_threads(const std::string &name);
 

@@ -29,6 +29,8 @@ result_record full_record() {
     record.arguments = "--bystanders 2";
     record.burden_jain = 0.97;
     record.same_worker = 0.96;
+    record.same_worker_calm = 0.5;
+    record.line_ns = 27;
     record.bystander_turns_per_s = 2e4;
     record.bystander_share = 1.5;
     record.delay_mean_ns = 30;
@@ -42,6 +44,7 @@ result_record full_record() {
     record.spins = 1e6;
     record.wait_counts.add(80, 1000);
     record.wait_counts.add(3e7, 1);
+    record.delay_counts.add(20, 900);
     record.runnable = {{10.5, 3}, {20, 0}};
     record.thread_times = {{0.4, 0.3, 0.5}, {0.1, 0.0, 0.2}};
     return record;
@@ -75,6 +78,8 @@ TEST(result_record, has_the_documented_fields) {
                                               "arguments",
                                               "burden_jain",
                                               "same_worker",
+                                              "same_worker_calm",
+                                              "line_ns",
                                               "delay_mean_ns",
                                               "delay_p50_ns",
                                               "delay_p99_ns",
@@ -87,6 +92,7 @@ TEST(result_record, has_the_documented_fields) {
                                               "spins",
                                               "measured_s",
                                               "wait_counts",
+                                              "delay_counts",
                                               "runnable",
                                               "thread_times"};
     EXPECT_EQ(fields_of(json(full_record())), documented);

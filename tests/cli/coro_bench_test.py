@@ -22,6 +22,7 @@ OURS = {
     "coro-semaphore": ["ces", "dispatch", "inline"],
     "coro-condvar": ["ces", "dispatch", "inline"],
     "coro-channel": ["ces", "dispatch", "inline"],
+    "coro-locality": ["ces", "with", "dispatch", "inline"],
     "coro-leveldb": ["ces", "with", "dispatch", "barging", "inline", "threads"],
     "coro-leveldb-inside": ["threads"],
 }
@@ -33,8 +34,9 @@ PATIENCE = 200  # seconds: for what hangs
 FEW = ["--", "--tasks", "40", "--bystanders", "2", "--bystander-us", "1"]
 ALWAYS = {"workload", "lock", "threads", "background", "round", "status", "arguments"}
 MEASURED = {"ops_per_s", "cpu_s", "bystander_turns_per_s", "bystander_share"}
-DELAYS = {"delay_mean_ns", "delay_p50_ns", "delay_p99_ns", "delay_max_ns"}
-OF_WORKERS = {"burden_jain", "same_worker"}
+DELAYS = {"delay_mean_ns", "delay_p50_ns", "delay_p99_ns", "delay_max_ns", "delay_counts"}
+OF_WORKERS = {"burden_jain", "same_worker", "same_worker_calm"}
+UNLESS_BUSY = {"line_ns"}  # the machine
 
 
 def has_run(record):
@@ -66,7 +68,7 @@ def test_every_contender_of_ours_gets_a_record(holdfast, tmp_path, workload):
         assert one["workload"] == workload and one["status"] == "ok"
         assert one["arguments"] == " ".join(FEW[1:])
         assert one["ops_per_s"] > 0
-        assert ALWAYS | MEASURED <= set(one) <= ALWAYS | MEASURED | DELAYS | OF_WORKERS
+        assert ALWAYS | MEASURED <= set(one) <= ALWAYS | MEASURED | DELAYS | OF_WORKERS | UNLESS_BUSY
         assert (DELAYS <= set(one)) == (workload in WITH_DELAYS)
         if one["threads"] == 2 and one["lock"] != "threads":
             assert 0.5 <= one["burden_jain"] <= 1.000001

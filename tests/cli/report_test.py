@@ -112,19 +112,23 @@ def coroutine_cell(lock, threads, number, speed, **more):
 
 
 def test_figures_of_coroutines(page, tmp_path):
-    records = [coroutine_cell(lock, threads, number, speed, burden_jain=burden, delay_p50_ns=delay, delay_p99_ns=9e3)
+    records = [coroutine_cell(lock, threads, number, speed, burden_jain=burden, delay_p50_ns=delay, delay_p99_ns=9e3,
+                              same_worker=0.8, same_worker_calm=0.4, delay_counts={"first": 20, "counts": [90, 0, 10]})
                for number in (1, 2) for threads in (2, 4)
                for lock, speed, burden, delay in (("ces", 3e6, 0.97, 40), ("dispatch", 2e6, 0.5, 1200))]
     records += [coroutine_cell("go", 2, 1, 1e6, bystander_share=0.25)]
     made = page(written(tmp_path / "cells.json", records))
     assert list(made.pictures) == ["coro-mutex-" + name for name in (
-        "throughput", "to-dispatch", "burden", "bystanders", "delay", "delay-p99")]
+        "throughput", "to-dispatch", "burden", "same-worker", "same-worker-calm", "bystanders", "delay", "delay-p99",
+        "delays-4")]
     assert made.row("coro-mutex-to-dispatch", "ces") == ["1.50x", "1.50x"]
     assert made.row("coro-mutex-to-dispatch", "go") == ["0.50x", ""]
     assert made.row("coro-mutex-burden", "dispatch") == ["0.50", "0.50"]
     assert made.row("coro-mutex-bystanders", "go") == ["0.25x", ""]
     assert made.row("coro-mutex-delay", "ces") == ["40ns", "40ns"]
     assert made.row("coro-mutex-delay-p99", "ces") == ["9.00us", "9.00us"]
+    assert made.row("coro-mutex-delays-4", "dispatch") == ["-", "1.20us", "9.00us", "-"]
+    assert made.row("coro-mutex-same-worker", "ces") == ["0.80", "0.80"]
 
 
 def test_every_figure_of_the_paper(page, tmp_path):

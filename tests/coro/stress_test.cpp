@@ -72,7 +72,8 @@ task<> one_step(scene<Policy> &at, std::minstd_rand &random) {
         break;
     case 7: {
         std::chrono::microseconds time(random() % 50);
-        bool ran = co_await at.guard.try_with_for(time, [&] { at.inside++; }, at.stop.get_token());
+        bool ran = co_await at.guard.try_with_for(
+            time, [&] { at.inside++; }, at.stop.get_token());
         if (!ran)
             co_return;
         break;

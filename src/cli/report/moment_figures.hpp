@@ -14,6 +14,10 @@ namespace holdfast::cli::report {
 std::optional<figure> waiting_times(const workload_measurement &of, const drawn_locks &drawn, const std::string &name,
                                     unsigned threads);
 
+// The distribution of queuing delays of coroutines, likewise.
+std::optional<figure> queuing_delays(const workload_measurement &of, const drawn_locks &drawn, const std::string &name,
+                                     unsigned threads);
+
 // Of the first round. Empty when it was not measured.
 std::optional<figure> runnable_threads(const workload_measurement &of, const drawn_locks &drawn,
                                        const std::string &name, unsigned threads);

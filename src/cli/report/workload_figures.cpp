@@ -174,6 +174,14 @@ void add_coroutine_figures(section_maker &maker, const workload_measurement &of)
          "Jain's index of the sections that each worker ran: 1 is even, 1 over the number of workers: one ran all.",
          "Jain's index", scale::linear, two_decimals, short_number},
         field(&result_record::burden_jain));
+    maker.add({"same-worker", "how many sections stayed on their worker",
+               "Share of the sections on the worker of the section before: there the data under the lock is at hand.",
+               "share of the sections", scale::linear, two_decimals, short_number},
+              field(&result_record::same_worker));
+    maker.add({"same-worker-calm", "how many sections stayed on their worker, while nobody waits",
+               "The same in the calm, when each task should run its own: one over the number of CPUs is by chance.",
+               "share of the sections", scale::linear, two_decimals, short_number},
+              field(&result_record::same_worker_calm));
     maker.add({"bystanders", "what tasks without the lock got of the CPUs",
                "Their share of the CPU time used, over what it would be if all tasks got the same: 1 is fair.",
                "bystanders' share, fair = 1", scale::logarithmic, format_ratio, times},
@@ -217,8 +225,10 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
                scale::logarithmic, format_count, format_round_count},
               field(&result_record::ops_per_s));
     add_coroutine_figures(maker, of);
-    for (unsigned threads : telling_threads(of))
+    for (unsigned threads : telling_threads(of)) {
         maker.add(waiting_times(of, drawn, name, threads));
+        maker.add(queuing_delays(of, drawn, name, threads));
+    }
     maker.add({"fairness", "fairness factor",
                "Share of the operations that the busier half of the threads did: 0.5 is fair, 1 means that the other "
                "half got nothing.",

@@ -58,6 +58,7 @@ func record(o options, found result) map[string]any {
 		fields["delay_p50_ns"] = found.delays.quantile(0.5)
 		fields["delay_p99_ns"] = found.delays.quantile(0.99)
 		fields["delay_max_ns"] = found.delays.max
+		fields["delay_counts"] = found.delays.durationCounts()
 	}
 	return fields
 }

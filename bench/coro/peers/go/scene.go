@@ -3,6 +3,7 @@
 package main
 
 import (
+	"math"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -157,4 +158,22 @@ func (h *histogram) quantile(share float64) uint64 {
 		}
 	}
 	return h.max
+}
+
+// As src/cli/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
+func (h *histogram) durationCounts() map[string]any {
+	var counts [256]uint64
+	first, end := len(counts), 0
+	for i, count := range h.buckets {
+		if count == 0 {
+			continue
+		}
+		place := int(4 * math.Log2(math.Max(float64(middleOf(uint64(i))), 1)))
+		counts[place] += count
+		if place < first {
+			first = place
+		}
+		end = place + 1
+	}
+	return map[string]any{"first": first, "counts": counts[first:end]}
 }

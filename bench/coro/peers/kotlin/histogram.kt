@@ -37,6 +37,16 @@ class Histogram {
         return max
     }
 
+    // As src/cli/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
+    fun durationCounts(): String {
+        val counts = LongArray(256)
+        for (i in buckets.indices)
+            counts[(4 * Math.log(maxOf(middleOf(i), 1).toDouble()) / Math.log(2.0) + 1e-9).toInt()] += buckets[i]
+        val first = counts.indexOfFirst { it > 0 }
+        val list = counts.slice(first..counts.indexOfLast { it > 0 })
+        return "{\"first\":$first,\"counts\":$list}"
+    }
+
     private fun bucketOf(value: Long): Int {
         if (value < 64)
             return value.toInt()

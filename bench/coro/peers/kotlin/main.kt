@@ -68,6 +68,7 @@ fun record(options: Options, found: Found): String {
         fields["delay_p50_ns"] = found.delays.quantile(0.5)
         fields["delay_p99_ns"] = found.delays.quantile(0.99)
         fields["delay_max_ns"] = found.delays.max
+        fields["delay_counts"] = found.delays.durationCounts()
     }
     return fields.entries.joinToString(",", "{", "}") { "\"${it.key}\":${it.value}" }
 }

@@ -223,7 +223,8 @@ private:
         return next;
     }
 
-    // The awaiters' side (wait_awaiters.hpp, section_awaiter.hpp); abandon() is public, the condition variable's awaiter calls it, too.
+    // The awaiters' side (wait_awaiters.hpp, section_awaiter.hpp); abandon() is public, the condition variable's
+    // awaiter calls it, too.
     static constexpr bool combines = Policy == policy::ces;
     [[nodiscard]] bool take_at_once(const waiter &) noexcept { return try_lock_spinning(); }
     entry enter(waiter &one) noexcept {

@@ -62,4 +62,15 @@ impl Histogram {
         }
         self.max
     }
+
+    /// As src/cli/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
+    pub fn duration_counts(&self) -> String {
+        let mut counts = vec![0; 256];
+        for (bucket, count) in self.buckets.iter().enumerate() {
+            counts[(4.0 * (middle_of(bucket).max(1) as f64).log2()) as usize] += count;
+        }
+        let first = counts.iter().position(|&count| count > 0).unwrap_or(0);
+        let end = counts.iter().rposition(|&count| count > 0).map_or(first, |last| last + 1);
+        format!("{{\"first\":{first},\"counts\":{:?}}}", &counts[first..end])
+    }
 }

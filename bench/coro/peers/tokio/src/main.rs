@@ -69,6 +69,7 @@ fn print_record(options: &Options, found: &Found) {
         add("delay_p50_ns", found.delays.quantile(0.5) as f64);
         add("delay_p99_ns", found.delays.quantile(0.99) as f64);
         add("delay_max_ns", found.delays.max as f64);
+        record += &format!(",\"delay_counts\":{}", found.delays.duration_counts());
     }
     println!("{record}}}");
 }
