@@ -29,12 +29,12 @@ public:
     [[nodiscard]] auto arrive_and_wait(std::stop_token token) {
         return detail::wait_within_limits<barrier>(*this, 0, {std::nullopt, std::move(token)});
     }
+    [[nodiscard]] auto arrive_and_wait_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
+        return detail::wait_within_limits<barrier>(*this, 0, {deadline, std::move(token)});
+    }
     template <class Rep, class Period>
     [[nodiscard]] auto arrive_and_wait_for(std::chrono::duration<Rep, Period> time, std::stop_token token = {}) {
         return arrive_and_wait_until(deadline_after(time), std::move(token));
-    }
-    [[nodiscard]] auto arrive_and_wait_until(deadline_clock::time_point deadline, std::stop_token token = {}) {
-        return detail::wait_within_limits<barrier>(*this, 0, {deadline, std::move(token)});
     }
     // From any thread: comes, and waits for nobody. O(1), the last one O(n).
     void arrive() noexcept {
