@@ -10,7 +10,7 @@
 // which is learnt: short sections cost a count, long ones a look each. What was learnt may be about another coroutine's
 // sections, so the first look comes after `first_look_max` of them at the latest. A later look asks who is there, and
 // reads the clock only if there are guests, or if a quarter of `turn_length_max` has gone by since it was read: where a
-// clock costs 20 ns or more, reading it every 3 us is the largest part of what turns cost.
+// clock costs 20 ns or more, reading it every 2.5 us is the largest part of what turns cost.
 // Model: verify/coro_turn.pml. Test: tests/coro/turn_test. Figures: docs/coroutines-figures.md.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace holdfast::coro {
 
-inline constexpr std::chrono::nanoseconds turn_length{3'000};
+inline constexpr std::chrono::nanoseconds turn_length{2'500};
 inline constexpr std::chrono::nanoseconds turn_length_max{100'000};
 
 // Who is ready to run on a thread if the caller is suspended.
