@@ -5,6 +5,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "coro/let_others_run.hpp"
 #include "holdfast/coro/channel.hpp"
 #include "holdfast/coro/condition_variable.hpp"
 #include "holdfast/coro/pool.hpp"
@@ -15,12 +16,6 @@ namespace {
 
 using namespace holdfast::coro;
 using namespace std::chrono_literals;
-
-// One worker: after so many of them everybody else has come to where they wait.
-task<> let_others_run() {
-    for (int i = 0; i < 8; i++)
-        co_await yield();
-}
 
 // The mutex is had by somebody at each first look of the kept awaiter.
 struct contended {

@@ -4,6 +4,7 @@
 // with choose_or_release() in unlock_resumed(), the last.
 #include <gtest/gtest.h>
 
+#include "coro/let_others_run.hpp"
 #include "holdfast/coro/mutex.hpp"
 #include "holdfast/coro/pool.hpp"
 #include "holdfast/coro/spawn.hpp"
@@ -24,11 +25,6 @@ task<> run_section(scene &here) {
         here.ran++;
         here.ran_amid_unlock += here.amid_unlock;
     });
-}
-
-task<> let_others_run() {
-    for (int i = 0; i < 8; i++)
-        co_await yield();
 }
 
 constexpr int sections = 2;

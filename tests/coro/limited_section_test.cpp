@@ -16,6 +16,7 @@
 #include <string>
 #include <type_traits>
 
+#include "coro/let_others_run.hpp"
 #include "coro/started_by_hand.hpp"
 #include "holdfast/coro/coro.hpp"
 
@@ -23,12 +24,6 @@ namespace {
 
 using namespace holdfast::coro;
 using namespace std::chrono_literals;
-
-// One worker: after so many of them everybody else has come to where they wait.
-task<> let_others_run() {
-    for (int i = 0; i < 8; i++)
-        co_await yield();
-}
 
 TEST(CoroLimitedSection, GivesWhatTheFunctionReturned) {
     pool worker(1u);

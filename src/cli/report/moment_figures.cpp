@@ -20,7 +20,9 @@ std::string whole(double value) {
     return fmt::format("{:.0f}", value);
 }
 
-// A distribution of durations, and how it is spoken of.
+using measured_field = std::optional<double> result_record::*;
+
+// A distribution of durations, how it is spoken of, and the columns of its table.
 struct distribution {
     duration_counts result_record::*counts;
     const char *name;
@@ -28,6 +30,9 @@ struct distribution {
     const char *axis;
     const char *share;
     const char *sentence;
+    std::vector<std::string> header;
+    std::vector<measured_field> columns;
+    measured_field longest; // of a round; the last column
 };
 
 duration_counts all_rounds(const workload_measurement &of, const distribution &what, const std::string &lock,
@@ -51,16 +56,15 @@ std::string title_of(const workload_measurement &of, const char *what, unsigned 
                        format_number_of(threads, "thread"));
 }
 
-std::vector<table_cell> durations_row(const workload_measurement &of, const std::string &lock, unsigned threads,
-                                      const std::vector<std::optional<double> result_record::*> &fields,
-                                      std::optional<double> result_record::*longest_of_round) {
+std::vector<table_cell> durations_row(const workload_measurement &of, const distribution &what, const std::string &lock,
+                                      unsigned threads) {
     std::vector<table_cell> row{{lock}};
-    for (auto field : fields) {
+    for (measured_field field : what.columns) {
         auto value = [field](const result_record &one) { return one.*field; };
         row.push_back({of.figure(lock, threads, value).text(format_duration_ns)});
     }
     // The longest of all rounds, not the median of their longest.
-    auto value = [longest_of_round](const result_record &one) { return one.*longest_of_round; };
+    auto value = [&what](const result_record &one) { return one.*what.longest; };
     cell_figure longest = of.figure(lock, threads, value);
     if (longest.median)
         longest.median = longest.high;
@@ -87,6 +91,21 @@ std::optional<plot> picture_of(const distribution &what, const workload_measurem
     return picture.lines.empty() ? std::nullopt : std::optional(picture);
 }
 
+std::optional<figure> figure_of(const distribution &what, const workload_measurement &of, const drawn_locks &drawn,
+                                const std::string &name, unsigned threads) {
+    std::optional<plot> picture = picture_of(what, of, drawn, threads);
+    if (!picture)
+        return std::nullopt;
+    figure made{.name = fmt::format("{}-{}-{}", name, what.name, threads),
+                .title = picture->title,
+                .sentence = what.sentence,
+                .picture = *picture,
+                .table = {what.header, {}}};
+    for (const auto &lock : of.locks())
+        made.table.rows.push_back(durations_row(of, what, lock, threads));
+    return made;
+}
+
 std::vector<table_cell> runnable_row(const workload_measurement &of, const std::string &lock, unsigned threads) {
     std::vector<double> counts;
     for (const result_record *one : of.cell(lock, threads)) {
@@ -104,54 +123,35 @@ std::vector<table_cell> runnable_row(const workload_measurement &of, const std::
 
 std::optional<figure> waiting_times(const workload_measurement &of, const drawn_locks &drawn, const std::string &name,
                                     unsigned threads) {
-    constexpr distribution waits{
-        &result_record::wait_counts,
-        "waits",
-        "waiting times",
-        "time from request to release",
-        "share of all operations",
-        "How large a share of the operations took no longer: further left is faster, and where a line turns flat, some "
-        "threads waited for long. 99.9% is as far above 99% as 99% is above 90%."};
-    std::optional<plot> picture = picture_of(waits, of, drawn, threads);
-    if (!picture)
-        return std::nullopt;
-    figure made{.name = fmt::format("{}-{}-{}", name, waits.name, threads),
-                .title = title_of(of, waits.title, threads),
-                .sentence = waits.sentence,
-                .picture = *picture,
-                .table = {{"wait", "mean", "50%", "99%", "99.9%", "max"}, {}}};
-    for (const auto &lock : of.locks())
-        made.table.rows.push_back(durations_row(of, lock, threads,
-                                                {&result_record::wait_mean_ns, &result_record::wait_p50_ns,
-                                                 &result_record::wait_p99_ns, &result_record::wait_p999_ns},
-                                                &result_record::wait_max_ns));
-    return made;
+    const distribution waits{
+        .counts = &result_record::wait_counts,
+        .name = "waits",
+        .title = "waiting times",
+        .axis = "time from request to release",
+        .share = "share of all operations",
+        .sentence = "How large a share of the operations took no longer: further left is faster, and where a line "
+                    "turns flat, some threads waited for long. 99.9% is as far above 99% as 99% is above 90%.",
+        .header = {"wait", "mean", "50%", "99%", "99.9%", "max"},
+        .columns = {&result_record::wait_mean_ns, &result_record::wait_p50_ns, &result_record::wait_p99_ns,
+                    &result_record::wait_p999_ns},
+        .longest = &result_record::wait_max_ns};
+    return figure_of(waits, of, drawn, name, threads);
 }
 
 std::optional<figure> queuing_delays(const workload_measurement &of, const drawn_locks &drawn, const std::string &name,
                                      unsigned threads) {
-    constexpr distribution delays{
-        &result_record::delay_counts,
-        "delays",
-        "queuing delays",
-        "time that the lock was free while its next owner waited for it",
-        "share of all sections",
-        "How large a share of the sections began no later: further left is faster. 99.9% is as far above 99% as 99% is "
-        "above 90%."};
-    std::optional<plot> picture = picture_of(delays, of, drawn, threads);
-    if (!picture)
-        return std::nullopt;
-    figure made{.name = fmt::format("{}-{}-{}", name, delays.name, threads),
-                .title = title_of(of, delays.title, threads),
-                .sentence = delays.sentence,
-                .picture = *picture,
-                .table = {{"delay", "mean", "50%", "99%", "max"}, {}}};
-    for (const auto &lock : of.locks())
-        made.table.rows.push_back(
-            durations_row(of, lock, threads,
-                          {&result_record::delay_mean_ns, &result_record::delay_p50_ns, &result_record::delay_p99_ns},
-                          &result_record::delay_max_ns));
-    return made;
+    const distribution delays{
+        .counts = &result_record::delay_counts,
+        .name = "delays",
+        .title = "queuing delays",
+        .axis = "time that the lock was free while its next owner waited for it",
+        .share = "share of all sections",
+        .sentence = "How large a share of the sections began no later: further left is faster. 99.9% is as far above "
+                    "99% as 99% is above 90%.",
+        .header = {"delay", "mean", "50%", "99%", "max"},
+        .columns = {&result_record::delay_mean_ns, &result_record::delay_p50_ns, &result_record::delay_p99_ns},
+        .longest = &result_record::delay_max_ns};
+    return figure_of(delays, of, drawn, name, threads);
 }
 
 std::optional<figure> runnable_threads(const workload_measurement &of, const drawn_locks &drawn,
