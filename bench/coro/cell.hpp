@@ -36,7 +36,7 @@ struct cell_result {
     std::optional<double> burden_jain;
     std::optional<double> same_worker;
     std::optional<double> same_worker_calm; // of coro-locality
-    histogram delay_ticks; // empty where it is not measured
+    histogram delay_ticks;                  // empty where it is not measured
 };
 
 // What the lock protects is not what it must be.

@@ -83,9 +83,11 @@ public:
 
 // What std::lock_guard and its like are on a coroutine mutex: they would call lock() and unlock() without awaiting
 // them, and lock nothing.
+template <auto>
+inline constexpr bool may_be_guarded_so = false;
 template <auto Policy>
 struct no_std_guard {
-    static_assert(Policy != Policy, "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
+    static_assert(may_be_guarded_so<Policy>, "a coroutine mutex is awaited: auto held = co_await mutex.scoped_lock();");
 };
 
 } // namespace holdfast::coro::detail
