@@ -4,10 +4,14 @@
 // lock that is contended should keep its sections on one worker, with their data; in the calm they should run where
 // their tasks do.
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <fmt/core.h>
+#include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "coro/cell_main.hpp"
 #include "coro/prime_work.hpp"

@@ -35,6 +35,16 @@ concept critical_section = std::invocable<Function &> && !std::is_reference_v<st
 
 namespace detail {
 
+// What the function returned, if it ran; whether it ran, where it returns nothing.
+template <class Returned>
+struct result_within_limits {
+    using type = std::optional<Returned>;
+};
+template <>
+struct result_within_limits<void> {
+    using type = bool;
+};
+
 template <class Mutex, critical_section Section, class Waiter>
 class [[nodiscard]] section_awaiter : private Waiter {
     static constexpr bool limited = std::is_same_v<Waiter, limited_waiter>;
@@ -42,10 +52,8 @@ class [[nodiscard]] section_awaiter : private Waiter {
     static constexpr bool returns = !std::is_void_v<returned>;
 
 public:
-    // With limits: what the function returned, or whether it ran if it returns nothing.
-    using result_type = std::conditional_t<
-        !limited, returned,
-        std::conditional_t<returns, std::optional<std::conditional_t<returns, returned, bool>>, bool>>;
+    using result_type =
+        typename std::conditional_t<limited, result_within_limits<returned>, std::type_identity<returned>>::type;
 
     section_awaiter(Mutex &of, Section section)
         requires(!limited)
