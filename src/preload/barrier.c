@@ -46,6 +46,6 @@ static int interposed_destroy(pthread_barrier_t *posix) {
     return 0;
 }
 
-HF_EXPORT_TWICE(interposed_init, pthread_barrier_init, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_wait, pthread_barrier_wait, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_destroy, pthread_barrier_destroy, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_init, pthread_barrier_init, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_wait, pthread_barrier_wait, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_destroy, pthread_barrier_destroy, HF_GLIBC_FIRST, "GLIBC_2.34");

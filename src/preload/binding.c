@@ -34,5 +34,5 @@ static void *interposed_dlmopen(Lmid_t namespace, const char *file, int mode) {
     return glibcs(namespace, file, mode);
 }
 
-HF_EXPORT_TWICE(interposed_dlopen, dlopen, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_dlmopen, dlmopen, "GLIBC_2.3.4", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_dlopen, dlopen, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_dlmopen, dlmopen, HF_GLIBC_2_3_4, "GLIBC_2.34");

@@ -155,8 +155,8 @@ int hf_cond_broadcast(pthread_cond_t *cond) {
     return 0;
 }
 
-HF_EXPORT(hf_cond_wait, pthread_cond_wait, "GLIBC_2.3.2");
-HF_EXPORT(hf_cond_timedwait, pthread_cond_timedwait, "GLIBC_2.3.2");
+HF_EXPORT(hf_cond_wait, pthread_cond_wait, HF_GLIBC_2_3_2);
+HF_EXPORT(hf_cond_timedwait, pthread_cond_timedwait, HF_GLIBC_2_3_2);
 HF_EXPORT_TWICE(interposed_clockwait, pthread_cond_clockwait, "GLIBC_2.30", "GLIBC_2.34");
-HF_EXPORT(hf_cond_signal, pthread_cond_signal, "GLIBC_2.3.2");
-HF_EXPORT(hf_cond_broadcast, pthread_cond_broadcast, "GLIBC_2.3.2");
+HF_EXPORT(hf_cond_signal, pthread_cond_signal, HF_GLIBC_2_3_2);
+HF_EXPORT(hf_cond_broadcast, pthread_cond_broadcast, HF_GLIBC_2_3_2);

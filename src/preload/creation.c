@@ -37,7 +37,8 @@ static int interposed_spin_init(pthread_spinlock_t *spin, int shared) {
     return error;
 }
 
-HF_EXPORT(interposed_mutex_init, pthread_mutex_init, "GLIBC_2.2.5");
-HF_EXPORT(interposed_mutex_init, __pthread_mutex_init, "GLIBC_2.2.5");
-HF_EXPORT_TWICE(interposed_rwlock_init, pthread_rwlock_init, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_spin_init, pthread_spin_init, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT(interposed_mutex_init, pthread_mutex_init, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_mutex_init, __pthread_mutex_init, HF_GLIBC_FIRST);
+HF_EXPORT_TWICE(interposed_rwlock_init, pthread_rwlock_init, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT(interposed_rwlock_init, __pthread_rwlock_init, HF_GLIBC_FIRST);
+HF_EXPORT_TWICE(interposed_spin_init, pthread_spin_init, HF_GLIBC_FIRST, "GLIBC_2.34");

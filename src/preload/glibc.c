@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-
-#define HF_COND_VERSION "GLIBC_2.3.2"
+#include "preload/symbol_version.h"
 
 static struct hf_glibc found;
 static bool complete;

@@ -252,14 +252,14 @@ int hf_mutex_destroy(pthread_mutex_t *posix) {
     return error;
 }
 
-HF_EXPORT(hf_mutex_destroy, pthread_mutex_destroy, "GLIBC_2.2.5");
-HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, "GLIBC_2.2.5");
-HF_EXPORT(hf_mutex_unlock, pthread_mutex_unlock, "GLIBC_2.2.5");
+HF_EXPORT(hf_mutex_destroy, pthread_mutex_destroy, HF_GLIBC_FIRST);
+HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, HF_GLIBC_FIRST);
+HF_EXPORT(hf_mutex_unlock, pthread_mutex_unlock, HF_GLIBC_FIRST);
 // Their other names (binding.c).
-HF_EXPORT(hf_mutex_destroy, __pthread_mutex_destroy, "GLIBC_2.2.5");
-HF_EXPORT(hf_mutex_lock, __pthread_mutex_lock, "GLIBC_2.2.5");
-HF_EXPORT(hf_mutex_unlock, __pthread_mutex_unlock, "GLIBC_2.2.5");
-HF_EXPORT(hf_mutex_trylock, __pthread_mutex_trylock, "GLIBC_2.2.5");
-HF_EXPORT_TWICE(hf_mutex_trylock, pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(hf_mutex_timedlock, pthread_mutex_timedlock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT(hf_mutex_destroy, __pthread_mutex_destroy, HF_GLIBC_FIRST);
+HF_EXPORT(hf_mutex_lock, __pthread_mutex_lock, HF_GLIBC_FIRST);
+HF_EXPORT(hf_mutex_unlock, __pthread_mutex_unlock, HF_GLIBC_FIRST);
+HF_EXPORT(hf_mutex_trylock, __pthread_mutex_trylock, HF_GLIBC_FIRST);
+HF_EXPORT_TWICE(hf_mutex_trylock, pthread_mutex_trylock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(hf_mutex_timedlock, pthread_mutex_timedlock, HF_GLIBC_FIRST, "GLIBC_2.34");
 HF_EXPORT_TWICE(interposed_clocklock, pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34");

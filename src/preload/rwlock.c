@@ -208,13 +208,20 @@ static int interposed_destroy(pthread_rwlock_t *posix) {
     return hf_glibc()->rwlock_destroy(posix);
 }
 
-HF_EXPORT_TWICE(interposed_destroy, pthread_rwlock_destroy, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_rdlock, pthread_rwlock_rdlock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_wrlock, pthread_rwlock_wrlock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_tryrdlock, pthread_rwlock_tryrdlock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_trywrlock, pthread_rwlock_trywrlock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_timedrdlock, pthread_rwlock_timedrdlock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_timedwrlock, pthread_rwlock_timedwrlock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_destroy, pthread_rwlock_destroy, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_rdlock, pthread_rwlock_rdlock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_wrlock, pthread_rwlock_wrlock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_tryrdlock, pthread_rwlock_tryrdlock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_trywrlock, pthread_rwlock_trywrlock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_timedrdlock, pthread_rwlock_timedrdlock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_timedwrlock, pthread_rwlock_timedwrlock, HF_GLIBC_FIRST, "GLIBC_2.34");
 HF_EXPORT_TWICE(interposed_clockrdlock, pthread_rwlock_clockrdlock, "GLIBC_2.30", "GLIBC_2.34");
 HF_EXPORT_TWICE(interposed_clockwrlock, pthread_rwlock_clockwrlock, "GLIBC_2.30", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_unlock, pthread_rwlock_unlock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_unlock, pthread_rwlock_unlock, HF_GLIBC_FIRST, "GLIBC_2.34");
+// Their other names, of which glibc's headers say nothing; old programs have them.
+HF_EXPORT(interposed_destroy, __pthread_rwlock_destroy, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_rdlock, __pthread_rwlock_rdlock, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_wrlock, __pthread_rwlock_wrlock, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_tryrdlock, __pthread_rwlock_tryrdlock, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_trywrlock, __pthread_rwlock_trywrlock, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_unlock, __pthread_rwlock_unlock, HF_GLIBC_FIRST);

@@ -47,6 +47,6 @@ static int interposed_unlock(pthread_spinlock_t *word) {
     return 0;
 }
 
-HF_EXPORT_TWICE(interposed_lock, pthread_spin_lock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_trylock, pthread_spin_trylock, "GLIBC_2.2.5", "GLIBC_2.34");
-HF_EXPORT_TWICE(interposed_unlock, pthread_spin_unlock, "GLIBC_2.2.5", "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_lock, pthread_spin_lock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_trylock, pthread_spin_trylock, HF_GLIBC_FIRST, "GLIBC_2.34");
+HF_EXPORT_TWICE(interposed_unlock, pthread_spin_unlock, HF_GLIBC_FIRST, "GLIBC_2.34");
