@@ -6,20 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "processor.h" // hf_pause, hf_ticks
+
 #define HF_CACHE_LINE_BYTES 64
 #define HF_CACHE_ALIGNED __attribute__((aligned(HF_CACHE_LINE_BYTES)))
 
 #define HF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HF_UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-// Tells the processor that this is a polling loop.
-static inline void hf_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("isb" ::: "memory");
-#endif
-}
 
 // Address that the thread's static TLS block is found from: what the kernel keeps as the thread's TLS base.
 static inline char *hf_thread_pointer(void) {

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gelf.h>
+#include <initializer_list>
 #include <linux/magic.h>
 #include <memory>
 #include <string_view>
@@ -15,16 +16,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "machine_code.h"
+
 namespace holdfast::cli {
 namespace {
-
-#if defined(__x86_64__)
-constexpr int our_machine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr int our_machine = EM_AARCH64;
-#else
-constexpr int our_machine = EM_NONE;
-#endif
 
 // Files of the kernel's say that they are regular, too: reading them may take away what others read (/proc/kmsg).
 bool is_of_a_file_system_with_contents(int fd) {
@@ -166,12 +161,14 @@ void read_places(open_elf &opened, Elf_Scn *section, const GElf_Shdr &header, el
 
 std::size_t count_pauses(Elf_Scn *section) {
     Elf_Data *data = elf_rawdata(section, nullptr);
-    if (our_machine != EM_X86_64 || !data || !data->d_buf)
+    if (!data || !data->d_buf)
         return 0;
     std::string_view code(static_cast<const char *>(data->d_buf), data->d_size);
     std::size_t pauses = 0;
-    for (std::size_t at = code.find("\xf3\x90"); at != std::string_view::npos; at = code.find("\xf3\x90", at + 2))
-        pauses++;
+    for (std::string_view pause : std::initializer_list<std::string_view> HF_PAUSE_INSTRUCTIONS) {
+        for (std::size_t at = code.find(pause); at != std::string_view::npos; at = code.find(pause, at + pause.size()))
+            pauses++;
+    }
     return pauses;
 }
 
@@ -195,7 +192,7 @@ std::optional<elf_file> read_elf(const std::filesystem::path &path) {
     if (!opened.handle || elf_kind(opened.handle) != ELF_K_ELF || !gelf_getehdr(opened.handle, &header))
         return std::nullopt;
     elf_file file;
-    file.native = header.e_machine == our_machine && gelf_getclass(opened.handle) == ELFCLASS64;
+    file.native = header.e_machine == HF_ELF_MACHINE && gelf_getclass(opened.handle) == ELFCLASS64;
     read_segments(opened.handle, file);
     for (Elf_Scn *section = nullptr; (section = elf_nextscn(opened.handle, section));) {
         GElf_Shdr about;

@@ -27,7 +27,7 @@ struct elf_file {
     std::string interpreter;       // the dynamic linker that it asks for; empty for libraries, and static programs
     std::set<std::string> imports; // names of symbols that others have to bring
     std::set<std::string> exports; // and of those that it brings
-    std::size_t pauses = 0;        // bytes in its code that look like x86's PAUSE, which spinning loops have
+    std::size_t pauses = 0;        // bytes in its code that look like PAUSE or its like, which spinning loops have
 };
 
 // Nothing if it can't be read or is no ELF file. What goes beyond elf_bytes_max is left out.

@@ -6,14 +6,8 @@
 #ifndef HF_LOCK_SPIN_WORD_H
 #define HF_LOCK_SPIN_WORD_H
 
+#include "spin_numbers.h"
 #include "thread/thread_record.h"
-
-// glibc's numbers: its assembly for x86 counts down, its C code for the others sets 1.
-#if defined(__x86_64__) || defined(__i386__)
-enum { HF_SPIN_FREE = 1, HF_SPIN_HELD = 0 };
-#else
-enum { HF_SPIN_FREE = 0, HF_SPIN_HELD = 1 };
-#endif
 
 #ifdef __cplusplus
 extern "C" {

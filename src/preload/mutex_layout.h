@@ -8,9 +8,13 @@
 //     12..15   __nusers             1 while locked, as glibc (pthread_mutex_destroy looks at it)
 //     16..19   __kind               type and attributes, as glibc; above them the number of a rule (lock_rules.h)
 //     20..21   __spins              releases (flexguard_pace.h); glibc only guesses from it how long to spin
-//     22..23   __elision            fenced (park/word_lock.h), owner_has_gate (lock_choice.h)
+//     22..23   x86: __elision       fenced (park/word_lock.h), owner_has_gate (lock_choice.h)
+//              others: of __spins
 //     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c); or u-SCL's slices in the
 //                                   place of the turns; or the gate; glibc uses it for robust mutexes only
+//
+// Where __spins has all of 20..23 glibc, having taken an adaptive mutex, moves it an eighth of the way to a count of
+// polls below 32,768. Then owner_has_gate, its upper byte, is 0, and so it stays; the others are advice.
 //
 // So code that reaches the mutex through glibc (its condition variables, a library that is bound past us) excludes as
 // ever; how it is woken: binding.c. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is
@@ -58,9 +62,10 @@ HF_SAME_PLACE(owner, __owner);
 HF_SAME_PLACE(nusers, __nusers);
 HF_SAME_PLACE(kind, __kind);
 HF_SAME_PLACE(releases, __spins);
-HF_SAME_PLACE(fenced, __elision);
 HF_SAME_PLACE(queue_tail, __list);
 #undef HF_SAME_PLACE
+_Static_assert(offsetof(struct hf_mutex, fenced) == offsetof(pthread_mutex_t, __data.__spins) + 2,
+               "where x86's glibc keeps lock elision's count, and others the upper half of __spins");
 _Static_assert(sizeof(struct hf_mutex) <= sizeof(pthread_mutex_t), "nothing behind glibc's mutex");
 
 enum hf_mutex_type {

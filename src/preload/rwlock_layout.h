@@ -5,7 +5,7 @@
 //      0..23   __readers ... __pad4            the lock
 //     24..27   __cur_writer                    the writer's tid, as glibc
 //     28..31   __shared                        as glibc; not 0: the lock is glibc's entirely
-//     32..39   __rwelision, __pad1             where its RW-SCL lock is, if it is one (sliced_rwlock.h)
+//     32..39   __pad1; x86: __rwelision, too   where its RW-SCL lock is, if it is one (sliced_rwlock.h)
 //     40..43   __pad2                          which rule it has, where there are rules (rwlock_choice.h)
 //     48..51   __flags                         which of readers and writers it prefers, as glibc: readers, unless the
 //                                              kind is PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
@@ -32,12 +32,13 @@ struct hf_rwlock {
     _Static_assert(offsetof(struct hf_rwlock, ours) == offsetof(pthread_rwlock_t, __data.glibcs),                      \
                    "as glibc lays it out")
 HF_SAME_PLACE(lock, __readers);
-HF_SAME_PLACE(sliced, __rwelision);
 HF_SAME_PLACE(writer, __cur_writer);
 HF_SAME_PLACE(shared, __shared);
 HF_SAME_PLACE(rule, __pad2);
 HF_SAME_PLACE(kind, __flags);
 #undef HF_SAME_PLACE
+_Static_assert(offsetof(struct hf_rwlock, sliced) == offsetof(pthread_rwlock_t, __data.__shared) + sizeof(int),
+               "where glibc keeps nothing but, on x86, a byte for lock elision");
 _Static_assert(sizeof(struct hf_rwlock) <= sizeof(pthread_rwlock_t), "nothing behind glibc's lock");
 
 static inline struct hf_rwlock *hf_rwlock_in(pthread_rwlock_t *posix) {

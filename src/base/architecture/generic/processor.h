@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// In place of what the code asks of a processor that it does not know.
+#ifndef HF_ARCHITECTURE_PROCESSOR_H
+#define HF_ARCHITECTURE_PROCESSOR_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline void hf_pause(void) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // the compiler must not make a poll of many
+}
+
+static inline uint64_t hf_ticks(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif
