@@ -4,7 +4,8 @@
 #define HF_BASE_CHUNK_H
 
 #include <stddef.h>
-#include <sys/mman.h>
+
+#include "base/system_call.h"
 
 enum { HF_CHUNK_BYTES = 64 * 1024 };
 
@@ -18,8 +19,8 @@ struct hf_chunk {
 // time.
 static inline void *hf_chunk_carve(struct hf_chunk *chunk, size_t bytes) {
     if (chunk->left < bytes) {
-        void *fresh = mmap(NULL, HF_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (fresh == MAP_FAILED)
+        void *fresh = hf_map_memory(HF_CHUNK_BYTES);
+        if (!fresh)
             return NULL;
         *chunk = (struct hf_chunk){.rest = fresh, .left = HF_CHUNK_BYTES};
     }

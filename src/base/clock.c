@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "base/system_call.h"
+
 static pthread_once_t calibrated = PTHREAD_ONCE_INIT;
 static double tick_ns;
 
@@ -25,7 +27,7 @@ static void calibrate(void) {
     uint64_t ticks_from = 0, ns_from = 0, ticks_to = 0, ns_to = 0;
     struct timespec wait = {.tv_sec = 0, .tv_nsec = 20 * 1000 * 1000};
     read_both(&ticks_from, &ns_from);
-    nanosleep(&wait, NULL);
+    hf_sys_clock_nanosleep(CLOCK_MONOTONIC, 0, &wait);
     read_both(&ticks_to, &ns_to);
     tick_ns = (double)(ns_to - ns_from) / (double)(ticks_to - ticks_from);
 }

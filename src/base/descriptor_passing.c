@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/system_call.h"
+
 union control_message {
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr align;
@@ -23,11 +25,13 @@ bool hf_send_message(int socket, const void *data, size_t bytes, int descriptor)
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
     }
-    ssize_t sent;
+    long sent;
     do
-        sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)bytes;
+        sent = hf_sys_sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (sent == -EINTR);
+    if (sent < 0)
+        errno = (int)-sent;
+    return sent == (long)bytes;
 }
 
 bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor) {
@@ -40,17 +44,19 @@ bool hf_receive_message(int socket, void *data, size_t bytes, int *descriptor) {
         *descriptor = -1;
     else
         message.msg_control = NULL, message.msg_controllen = 0;
-    ssize_t received;
+    long received;
     do
-        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    while (received < 0 && errno == EINTR);
-    if (received < 0)
+        received = hf_sys_recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (received == -EINTR);
+    if (received < 0) {
+        errno = (int)-received;
         return false;
+    }
     const struct cmsghdr *header = descriptor ? CMSG_FIRSTHDR(&message) : NULL;
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(descriptor, CMSG_DATA(header), sizeof(int));
-    if (received == (ssize_t)bytes && !(message.msg_flags & MSG_TRUNC))
+    if (received == (long)bytes && !(message.msg_flags & MSG_TRUNC))
         return true;
     errno = EPROTO;
     return false;

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "base/numa.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "base/system_call.h"
 
 struct hf_numa hf_numa;
 
 enum { HF_LIST_BYTES = 4096 };
 
-// The system calls themselves: libc's functions are cancellation points, and locks are not.
 static bool read_list(const char *path, char *list) {
-    long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    int fd = hf_sys_open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    long bytes = syscall(SYS_read, fd, list, HF_LIST_BYTES - 1);
-    syscall(SYS_close, fd);
+    long bytes = hf_sys_read(fd, list, HF_LIST_BYTES - 1);
+    hf_sys_close(fd);
     list[bytes > 0 ? bytes : 0] = '\0';
     return bytes > 0;
 }
@@ -63,9 +60,7 @@ static uint32_t read_nodes(void) {
 }
 
 uint32_t hf_numa_look_up(void) {
-    int saved_errno = errno;
     uint32_t nodes = read_nodes();
-    errno = saved_errno;
     // Threads that come here together find the same; were a node added meanwhile, the first one decides for all.
     // Release: pairs with the acquire in hf_numa_nodes.
     hf_cas_release(&hf_numa.nodes, 0, nodes);

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/prctl.h>
+
+#include "base/system_call.h"
 
 enum {
     HF_PR_RSEQ_SLICE_EXTENSION = 79,
@@ -27,7 +28,8 @@ struct hf_slice_control {
 
 // Lets the calling thread ask. False: this kernel, or this libc's rseq area, has no such thing.
 static inline bool hf_slice_extension_enable(void) {
-    return prctl(HF_PR_RSEQ_SLICE_EXTENSION, HF_PR_RSEQ_SLICE_EXTENSION_SET, HF_PR_RSEQ_SLICE_EXT_ENABLE, 0, 0) == 0;
+    return hf_sys_prctl(HF_PR_RSEQ_SLICE_EXTENSION, HF_PR_RSEQ_SLICE_EXTENSION_SET, HF_PR_RSEQ_SLICE_EXT_ENABLE, 0,
+                        0) == 0;
 }
 
 #endif

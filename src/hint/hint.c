@@ -2,12 +2,11 @@
 #include "hint/hint.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/rseq.h>
 
 #include "base/clock.h"
+#include "base/system_call.h"
 #include "hint/registration.h"
 #include "holdfast/holdfast.h"
 
@@ -30,8 +29,9 @@ unsigned hf_current_cpu(void) {
         const struct rseq *area = (const struct rseq *)(hf_thread_pointer() + __rseq_offset);
         return hf_load_relaxed(&area->cpu_id);
     }
-    int cpu = sched_getcpu();
-    return cpu < 0 ? 0 : (unsigned)cpu;
+    unsigned cpu = 0;
+    hf_sys_getcpu(&cpu);
+    return cpu;
 }
 
 // A page that was not kept up to date: its monitor may be dead, or be restarted (monitor/monitor.hpp: pins), or the
@@ -79,12 +79,13 @@ void hf_hint_look_again(void) {
 }
 
 bool hf_hint_listen(int page_fd, uint32_t group) {
-    void *mapped = mmap(NULL, sizeof(struct hf_hint_page), PROT_READ, MAP_SHARED, page_fd, 0);
-    if (mapped == MAP_FAILED)
+    void *mapped = hf_sys_mmap(NULL, sizeof(struct hf_hint_page), PROT_READ, MAP_SHARED, page_fd, 0);
+    errno = hf_mmap_error(mapped);
+    if (errno)
         return false;
     const struct hf_hint_page *page = mapped;
     if (page->version != HF_HINT_VERSION || group >= HF_HINT_GROUPS) {
-        munmap(mapped, sizeof(struct hf_hint_page));
+        hf_sys_munmap(mapped, sizeof(struct hf_hint_page));
         errno = EPROTO;
         return false;
     }

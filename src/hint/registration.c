@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "base/descriptor_passing.h"
+#include "base/system_call.h"
 #include "hint/hint.h"
 #include "observe/observation.h"
 #include "thread/thread_record.h"
@@ -36,17 +36,19 @@ int hf_connect(const char *name, int patience_ms) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
+    int fd = hf_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        errno = -fd;
         return -1;
+    }
     struct timeval patience = {.tv_sec = patience_ms / 1000, .tv_usec = patience_ms % 1000 * 1000};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    if (connect(fd, (const struct sockaddr *)&address, length) == 0)
+    hf_sys_setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    hf_sys_setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    long refused = hf_sys_connect(fd, &address, length);
+    if (!refused)
         return fd;
-    int why = errno;
-    close(fd);
-    errno = why;
+    hf_sys_close(fd);
+    errno = (int)-refused;
     return -1;
 }
 
@@ -71,11 +73,11 @@ static struct hf_reply ask(const char *socket_name, enum hf_request_kind kind, i
     bool answered = hf_send_message(fd, &request, sizeof(request), -1) &&
                     hf_receive_message(fd, &reply, sizeof(reply), descriptor) &&
                     reply.version == HF_REGISTRATION_VERSION;
-    close(fd);
+    hf_sys_close(fd);
     if (!answered)
         reply.status = HF_REPLY_FAILED;
     if (reply.status != HF_REPLY_DONE && *descriptor >= 0) {
-        close(*descriptor);
+        hf_sys_close(*descriptor);
         *descriptor = -1;
     }
     return reply;
@@ -87,7 +89,7 @@ static bool meet_monitor(const char *socket_name) {
     struct hf_reply reply = ask(socket_name, HF_REQUEST_REGISTER, &page_fd);
     if (page_fd >= 0) {
         hf_hint_listen(page_fd, reply.group);
-        close(page_fd);
+        hf_sys_close(page_fd);
     }
     return reply.status == HF_REPLY_DONE || reply.status == HF_REPLY_NO_MONITOR;
 }
@@ -100,7 +102,7 @@ static void begin_statistics(const char *socket_name) {
     if (memory_fd < 0)
         return;
     hf_statistics_begin(memory_fd);
-    close(memory_fd);
+    hf_sys_close(memory_fd);
 }
 
 // A forked child inherits the page and, in the kernel, the registration. It notes nothing, unless somebody waits for

@@ -3,15 +3,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+
+#include "base/system_call.h"
 
 enum { HF_NODES_A_CHUNK = 4096 / sizeof(struct hf_queue_node) };
 
 // Not malloc: an allocator may itself use the lock that needs the node.
 static struct hf_queue_node *new_chunk(void) {
-    struct hf_queue_node *chunk =
-        mmap(NULL, HF_NODES_A_CHUNK * sizeof(*chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk == MAP_FAILED) {
+    struct hf_queue_node *chunk = hf_map_memory(HF_NODES_A_CHUNK * sizeof(*chunk));
+    if (!chunk) {
         fprintf(stderr, "holdfast: no memory for a lock queue node: free some, or use a lock without nodes\n");
         abort();
     }

@@ -3,10 +3,10 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/address_hash.h"
 #include "base/chunk.h"
+#include "base/system_call.h"
 #include "park/fork_mark.h"
 #include "park/masked_lock.h"
 
@@ -66,8 +66,8 @@ static void double_rows(void) {
     struct hf_slices **before = memory.rows;
     size_t count = (size_t)1 << memory.row_bits,
            bytes = count * sizeof(*before); // NOLINT(bugprone-sizeof-expression): pointers
-    void *rows = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (rows == MAP_FAILED)
+    void *rows = hf_map_memory(2 * bytes);
+    if (!rows)
         return;
     memory.rows = rows;
     memory.row_bits++;
@@ -78,7 +78,7 @@ static void double_rows(void) {
         }
     }
     if (before != first_rows)
-        munmap(before, bytes);
+        hf_sys_munmap(before, bytes);
 }
 
 static void add_to_rows(struct hf_slices *slices) {

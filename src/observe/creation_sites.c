@@ -2,10 +2,10 @@
 #include "observe/creation_sites.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/address_hash.h"
 #include "base/atomic.h"
+#include "base/system_call.h"
 
 enum { PLACES_BITS = 16, PLACES = 1 << PLACES_BITS };
 
@@ -19,9 +19,9 @@ static struct place *table;
 void hf_creation_sites_begin(void) {
     if (table || !secure_getenv(HF_CREATION_SITES_VARIABLE))
         return;
-    void *memory =
-        mmap(NULL, PLACES * sizeof(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory != MAP_FAILED)
+    void *memory = hf_sys_mmap(NULL, PLACES * sizeof(*table), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!hf_mmap_error(memory))
         table = memory;
 }
 

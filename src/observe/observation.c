@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
 
+#include "base/system_call.h"
 #include "observe/creation_sites.h"
 #include "observe/rule_matches.h"
 #include "observe/thread_holds.h"
@@ -26,17 +26,18 @@ static void forget_in_child(void) {
 
 bool hf_statistics_begin(int fd) {
     static bool watches_forks;
-    void *memory = mmap(NULL, HF_STATISTICS_THREADS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED)
+    void *memory = hf_sys_mmap(NULL, HF_STATISTICS_THREADS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    errno = hf_mmap_error(memory);
+    if (errno)
         return false;
     const struct hf_statistics_header *header = memory;
     if (header->version != HF_STATISTICS_VERSION || !hf_thread_counters_share(fd, HF_STATISTICS_THREADS_OFFSET)) {
-        munmap(memory, HF_STATISTICS_THREADS_OFFSET);
+        hf_sys_munmap(memory, HF_STATISTICS_THREADS_OFFSET);
         errno = EPROTO;
         return false;
     }
-    madvise(memory, HF_STATISTICS_THREADS_OFFSET, MADV_DONTDUMP);
-    madvise(&hf_noting, sizeof(hf_noting), MADV_WIPEONFORK);
+    hf_sys_madvise(memory, HF_STATISTICS_THREADS_OFFSET, MADV_DONTDUMP);
+    hf_sys_madvise(&hf_noting, sizeof(hf_noting), MADV_WIPEONFORK);
     hf_creation_sites_begin();
     if (!watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, forget_in_child) == 0;

@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <sys/auxv.h>
 
 #include "base/atomic.h"
 #include "base/cpu.h"
+#include "base/system_call.h"
 #include "park/masked_lock.h"
 #include "park/nap.h"
 
@@ -41,7 +41,7 @@ struct hf_fork_page {
 // a fork handler has to call hf_fork_mark_unknown there. Until this is called the mark says nothing.
 static inline bool hf_fork_watch(uint32_t *mark, void *pages, size_t bytes) {
     hf_store_relaxed(mark, (uint32_t)HF_FORK_KNOWN);
-    return sysconf(_SC_PAGESIZE) <= HF_FORK_PAGE_BYTES && madvise(pages, bytes, MADV_WIPEONFORK) == 0;
+    return getauxval(AT_PAGESZ) <= HF_FORK_PAGE_BYTES && hf_sys_madvise(pages, bytes, MADV_WIPEONFORK) == 0;
 }
 
 static inline void hf_fork_mark_unknown(uint32_t *mark) {
@@ -59,7 +59,7 @@ static inline bool hf_fork_begin_repair(uint32_t *mark, sigset_t *saved) {
     hf_block_all_signals(saved); // F2
     if (hf_cas_acquire(mark, (uint32_t)HF_FORK_UNKNOWN, HF_FORK_REPAIRED))
         return true;
-    pthread_sigmask(SIG_SETMASK, saved, NULL);
+    hf_unblock_signals(saved);
     while (!hf_fork_is_known(mark)) // F1
         hf_nap(HF_REPAIR_NAP_NS);
     return false;
@@ -67,7 +67,7 @@ static inline bool hf_fork_begin_repair(uint32_t *mark, sigset_t *saved) {
 
 static inline void hf_fork_mark_known(uint32_t *mark, const sigset_t *saved) {
     hf_store_release(mark, (uint32_t)HF_FORK_KNOWN); // pairs with the acquire in hf_fork_is_known
-    pthread_sigmask(SIG_SETMASK, saved, NULL);
+    hf_unblock_signals(saved);
 }
 
 #endif

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "park/heavy_fence.h"
 
-#include <errno.h>
 #include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/clock.h"
+#include "base/system_call.h"
 #include "park/nap.h"
 
 // A store buffer empties by itself, as fast as its lines come: in microseconds.
@@ -16,14 +14,12 @@ enum { HF_STORES_ARE_SEEN_NS = 10 * 1000 * 1000 };
 static bool is_quick;
 
 static bool membarrier(int command) {
-    return syscall(SYS_membarrier, command, 0, 0) == 0;
+    return hf_sys_membarrier(command) == 0;
 }
 
 // At the start, when there are no other threads: later on the kernel would have to wait for each CPU.
 __attribute__((constructor)) static void announce(void) {
-    int saved_errno = errno;
     hf_store_relaxed(&is_quick, membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
-    errno = saved_errno;
 }
 
 bool hf_heavy_fence_is_quick(void) {
@@ -39,10 +35,8 @@ static void wait_until_stores_are_seen(void) {
 }
 
 void hf_heavy_fence(void) {
-    int saved_errno = errno;
     if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
         hf_store_relaxed(&is_quick, false);
         wait_until_stores_are_seen();
     }
-    errno = saved_errno;
 }

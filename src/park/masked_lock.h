@@ -4,15 +4,20 @@
 #ifndef HF_PARK_MASKED_LOCK_H
 #define HF_PARK_MASKED_LOCK_H
 
-#include <pthread.h>
 #include <signal.h>
 
+#include "base/system_call.h"
 #include "park/word_lock.h"
 
+// All of them, cancellation's among them: who is cancelled in there would never give the lock back. Of a sigset_t the
+// kernel has the first word.
 static inline void hf_block_all_signals(sigset_t *saved) {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, saved);
+    const uint64_t all = ~UINT64_C(0);
+    hf_sys_rt_sigprocmask(SIG_SETMASK, &all, (uint64_t *)saved);
+}
+
+static inline void hf_unblock_signals(const sigset_t *saved) {
+    hf_sys_rt_sigprocmask(SIG_SETMASK, (const uint64_t *)saved, NULL);
 }
 
 static inline void hf_lock_while_masked(uint32_t *word) {
@@ -37,7 +42,7 @@ static inline void hf_masked_lock_in_order(uint32_t *word, void (*start_over_if_
 
 static inline void hf_masked_unlock(uint32_t *word, const sigset_t *saved) {
     hf_word_unlock(word);
-    pthread_sigmask(SIG_SETMASK, saved, NULL);
+    hf_unblock_signals(saved);
 }
 
 #endif

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/atomic.h"
+#include "base/system_call.h"
 #include "observe/rule_matches.h"
 #include "observe/statistics_memory.h"
 #include "preload/mutex_layout.h"
@@ -111,14 +111,14 @@ static void find_place(struct places *places, const struct hf_policy_rule *rule,
 void hf_lock_rules_find(const struct hf_policy_text *policy) {
     if (policy->rules == 0 || hf_load_acquire(&found_places))
         return;
-    struct places *places = mmap(NULL, sizeof(*places), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (places == MAP_FAILED) // then no rule applies
+    struct places *places = hf_map_memory(sizeof(*places));
+    if (!places) // then no rule applies
         return;
     for (unsigned i = 0; i < policy->rules; i++)
         find_place(places, &policy->rule[i], (int)i + 1);
     // Release: pairs with the acquire of who looks into them.
     if (!hf_cas_release(&found_places, NULL, places))
-        munmap(places, sizeof(*places));
+        hf_sys_munmap(places, sizeof(*places));
 }
 
 void hf_lock_rules_note(const struct hf_policy_text *policy) {

@@ -2,13 +2,10 @@
 #include "preload/symbol_search.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/system_call.h"
 
 struct search {
     const char *name;
@@ -93,25 +90,23 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     // The program itself has no name. What has no file (the vDSO) can't be opened.
     const char *path = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = hf_sys_open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    void *bytes = MAP_FAILED;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
-        bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (bytes == MAP_FAILED)
+    void *bytes = NULL;
+    if (hf_sys_fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+        bytes = hf_sys_mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    hf_sys_close(fd);
+    if (!bytes || hf_mmap_error(bytes))
         return 0;
     search_image((struct image){bytes, (size_t)status.st_size}, search);
-    munmap(bytes, (size_t)status.st_size);
+    hf_sys_munmap(bytes, (size_t)status.st_size);
     return 0;
 }
 
 void hf_symbols_visit(const char *name, hf_symbol_visitor *visit, void *argument) {
     struct search search = {.name = name, .visit = visit, .argument = argument};
-    int saved_errno = errno;
     dl_iterate_phdr(search_object, &search);
-    errno = saved_errno;
 }
 
 static int tell_code_of_library(struct dl_phdr_info *object, size_t size, void *argument) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "thread/thread_kind.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
+
+#include "base/system_call.h"
 
 enum { HF_NAME_BYTES = 16 }; // of the kernel, the 0 at the end included
 
@@ -41,11 +42,9 @@ void hf_thread_look_at_name(struct hf_thread_record *self) {
     uint64_t before = self->share_class;
     bool is_chosen = (before & HF_CLASS_IS_MADE) && !(before & HF_CLASS_IS_KIND);
     char name[HF_NAME_BYTES] = "";
-    int saved_errno = errno;
-    if (self->tid && !is_chosen && prctl(PR_GET_NAME, name) == 0) {
+    if (self->tid && !is_chosen && hf_sys_prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0) == 0) {
         uint64_t kind = hf_class_of_name(name);
         if (kind != before)
             hf_store_relaxed(&self->share_class, kind);
     }
-    errno = saved_errno;
 }

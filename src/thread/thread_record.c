@@ -4,17 +4,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "base/system_call.h"
 #include "park/fork_mark.h"
 #include "park/masked_lock.h"
 
 __thread struct hf_thread_record *hf_self_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-uint32_t hf_tid_asked(void) {
-    return (uint32_t)syscall(SYS_gettid);
-}
 
 // All that the slabs are managed with. Taken once in a thread's life at each end, so one lock is enough.
 static struct {
@@ -24,7 +19,7 @@ static struct {
     uint32_t slab_used;
     uint32_t slabs;         // of this process: the newest and those before it
     uint64_t taken;         // records since these slabs were last swept
-    pid_t process;          // whose threads the records are for
+    long process;           // whose threads the records are for
     bool taken_by_stranger; // some, by one that has our memory (vfork), or was forked behind pthread_atfork's back
     uint64_t classes;       // numbers of classes of their own that threads have been given
     uint32_t threads;       // that have ever had a record, in this process and those that it was forked from
@@ -73,8 +68,7 @@ _Static_assert(offsetof(__typeof__(overflow), counters) == HF_SLAB_COUNTERS_OFFS
 static void share_counters_of(struct hf_thread_record *slab) {
     if (pool.shared_slabs == 0)
         return;
-    mremap(pool.shared_counters, HF_SLAB_COUNTERS_BYTES, HF_SLAB_COUNTERS_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
-           (char *)slab + HF_SLAB_COUNTERS_OFFSET);
+    hf_sys_mremap_fixed(pool.shared_counters, HF_SLAB_COUNTERS_BYTES, (char *)slab + HF_SLAB_COUNTERS_OFFSET);
     pool.shared_counters += HF_SLAB_COUNTERS_BYTES;
     pool.shared_slabs--;
 }
@@ -84,8 +78,8 @@ static struct hf_thread_record **slab_before(struct hf_thread_record *slab) {
 }
 
 static bool map_slab(void) {
-    void *slab = mmap(NULL, HF_SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (slab == MAP_FAILED)
+    void *slab = hf_map_memory(HF_SLAB_BYTES);
+    if (!slab)
         return false;
     share_counters_of(slab);
     *slab_before(slab) = pool.slab;
@@ -118,7 +112,7 @@ static void put_back(struct hf_thread_record *record) {
 // One whose number another of our threads has by now waits for the next time. With a slice that was begun it stays what
 // it is: the slice would have to be ended first.
 static bool is_left_behind(struct hf_thread_record *record) {
-    bool is_gone = syscall(SYS_tgkill, pool.process, record->tid, 0) != 0 && errno == ESRCH;
+    bool is_gone = record->tid < HF_TIDS_OF_OURS && hf_sys_tgkill(pool.process, record->tid, 0) == -ESRCH;
     return is_gone && !hf_private(record)->slice_begun;
 }
 
@@ -130,7 +124,7 @@ enum { HF_SLABS_UNSWEPT = 4 };
 // than HF_SLABS_UNSWEPT, or than hold about twice as many records as threads are alive.
 static void sweep_if_due(void) {
     if (pool.slabs < HF_SLABS_UNSWEPT || pool.taken < (uint64_t)pool.slabs * HF_SLAB_RECORDS / 2 ||
-        pool.taken_by_stranger)
+        pool.taken_by_stranger || hf_sys_getpid() != pool.process)
         return;
     pool.taken = 0;
     for (struct hf_thread_record *slab = pool.slab; slab; slab = *slab_before(slab)) {
@@ -159,9 +153,12 @@ static struct hf_thread_record *take_from_slab(void) {
 }
 
 // Threads of other processes that share the memory have other numbers, and look gone to us. Worse, a thread whose first
-// lock is in a vfork's child goes on with a record that has the child's number. From then on nothing is swept.
+// lock is in a vfork's child goes on with a record that has the child's number. From then on nothing is swept. Numbers
+// of libc's own are those of the thread that waits for the child.
 static void note_whose_it_is(void) {
-    pid_t process = getpid();
+    if (hf_tids_are_libcs())
+        return;
+    long process = hf_sys_getpid();
     if (pool.process == 0)
         pool.process = process;
     pool.taken_by_stranger = pool.taken_by_stranger || process != pool.process;
@@ -208,7 +205,7 @@ static __attribute__((noinline)) void start_over_in_child(void) {
     forget_slabs();
     pool.shared_slabs = 0;
     pool.notes = false;
-    pool.process = getpid();
+    pool.process = hf_sys_getpid();
     pool.taken_by_stranger = false;
     hf_fork_mark_known(&page.mark, &saved);
 }
@@ -273,6 +270,7 @@ static void have_record_before_fork(void) {
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
+    pool.process = hf_sys_getpid();
     zeroed_by_fork = hf_fork_watch(&page.mark, &page, sizeof(page));
     pthread_atfork(have_record_before_fork, NULL, start_over_by_handler);
 }
@@ -320,10 +318,11 @@ int64_t hf_thread_record_tls_offset(void) {
 
 bool hf_thread_counters_share(int fd, size_t offset) {
     size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    if (memory == MAP_FAILED)
+    void *memory = hf_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    errno = hf_mmap_error(memory);
+    if (errno)
         return false;
-    madvise(memory, bytes, MADV_DONTDUMP);
+    hf_sys_madvise(memory, bytes, MADV_DONTDUMP);
     sigset_t saved; // a constructor that ran before ours may have started threads
     lock_pool(&saved);
     pool.shared_counters = memory;

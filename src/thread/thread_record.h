@@ -21,6 +21,7 @@
 #include "hint/hint_page.h"
 #include "thread/reads_held.h"
 #include "thread/spell.h"
+#include "thread/thread_number.h"
 
 struct hf_thread_record {
     struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
@@ -133,8 +134,6 @@ static inline bool hf_count_acquisition(struct hf_thread_record *self) {
     hf_store_relaxed(&counters->acquisitions, number);
     return number == counters->next_noted;
 }
-
-uint32_t hf_tid_asked(void) __attribute__((cold));
 
 static inline uint32_t hf_tid(const struct hf_thread_record *self) {
     return HF_LIKELY(self->tid != 0) ? self->tid : hf_tid_asked();

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The instruction that calls the kernel, on AArch64. Included by base/system_call.h.
+#ifndef HF_ARCHITECTURE_SYSTEM_CALL_INSTRUCTION_H
+#define HF_ARCHITECTURE_SYSTEM_CALL_INSTRUCTION_H
+
+static inline long hf_system_call(long number, long a, long b, long c, long d, long e, long f) {
+    register long which __asm__("x8") = number;
+    register long first __asm__("x0") = a;
+    register long second __asm__("x1") = b;
+    register long third __asm__("x2") = c;
+    register long fourth __asm__("x3") = d;
+    register long fifth __asm__("x4") = e;
+    register long sixth __asm__("x5") = f;
+    __asm__ volatile("svc #0"
+                     : "+r"(first)
+                     : "r"(which), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "memory", "cc");
+    return first;
+}
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// System calls as instructions of our own. libc's functions of these names may be the program's (ISO C reserves none of
+// them) or another preload's, which fakes an answer, locks a mutex or comes back here; some are cancellation points.
+//
+// hf_sys_NAME is the kernel's call NAME: its parameters, and its result, which is -errno where the call is refused.
+// errno itself is never touched. What is asked of the kernel after the start is listed in docs/sandboxes.md.
+#ifndef HF_BASE_SYSTEM_CALL_H
+#define HF_BASE_SYSTEM_CALL_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+// The one place that tells processors apart: a directory each.
+#if defined(__x86_64__)
+#include "base/architecture/x86_64/system_call_instruction.h"
+#elif defined(__aarch64__)
+#include "base/architecture/aarch64/system_call_instruction.h"
+#else
+#error "this processor has no base/architecture/PROCESSOR/system_call_instruction.h yet"
+#endif
+
+static inline long hf_sys_futex(const uint32_t *word, int operation, uint32_t value, const struct timespec *timeout,
+                                const uint32_t *second_word, uint32_t third_value) {
+    return hf_system_call(SYS_futex, (long)word, operation, (long)value, (long)timeout, (long)second_word,
+                          (long)third_value);
+}
+
+// FUTEX_REQUEUE and its like: a number in the place of the time.
+static inline long hf_sys_futex_requeue(const uint32_t *word, int operation, int wakes, int moves,
+                                        const uint32_t *second_word) {
+    return hf_system_call(SYS_futex, (long)word, operation, wakes, moves, (long)second_word, 0);
+}
+
+static inline long hf_sys_membarrier(int command) {
+    return hf_system_call(SYS_membarrier, command, 0, 0, 0, 0, 0);
+}
+
+static inline long hf_sys_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time) {
+    return hf_system_call(SYS_clock_nanosleep, clock, flags, (long)time, 0, 0, 0);
+}
+
+static inline long hf_sys_clock_gettime(clockid_t clock, struct timespec *time) {
+    return hf_system_call(SYS_clock_gettime, clock, (long)time, 0, 0, 0, 0);
+}
+
+static inline long hf_sys_getpid(void) {
+    return hf_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline long hf_sys_gettid(void) {
+    return hf_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline long hf_sys_tgkill(long process, long thread, int signal) {
+    return hf_system_call(SYS_tgkill, process, thread, signal, 0, 0, 0);
+}
+
+static inline long hf_sys_getcpu(unsigned *cpu) {
+    return hf_system_call(SYS_getcpu, (long)cpu, 0, 0, 0, 0, 0);
+}
+
+// How many bytes of the mask the kernel has written.
+static inline long hf_sys_sched_getaffinity(long thread, size_t bytes, void *mask) {
+    return hf_system_call(SYS_sched_getaffinity, thread, (long)bytes, (long)mask, 0, 0, 0);
+}
+
+static inline long hf_sys_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
+    return hf_system_call(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+}
+
+// A set of signals as the kernel has it: bit i - 1 for signal i.
+static inline long hf_sys_rt_sigprocmask(int how, const uint64_t *set, uint64_t *before) {
+    return hf_system_call(SYS_rt_sigprocmask, how, (long)set, (long)before, sizeof(*set), 0, 0);
+}
+
+// Memory.
+static inline void *hf_sys_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+    long result = hf_system_call(SYS_mmap, (long)at, (long)bytes, protection, flags, fd, (long)offset);
+    return (void *)result; // NOLINT(performance-no-int-to-ptr)
+}
+
+// Why mmap was refused, or 0.
+static inline int hf_mmap_error(const void *mapped) {
+    return (long)mapped < 0 && (long)mapped >= -4095 ? (int)-(long)mapped : 0;
+}
+
+static inline long hf_sys_munmap(void *memory, size_t bytes) {
+    return hf_system_call(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+}
+
+static inline long hf_sys_madvise(void *memory, size_t bytes, int advice) {
+    return hf_system_call(SYS_madvise, (long)memory, (long)bytes, advice, 0, 0, 0);
+}
+
+static inline bool hf_sys_mremap_fixed(void *memory, size_t bytes, void *to) {
+    return hf_system_call(SYS_mremap, (long)memory, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (long)to,
+                          0) == (long)to;
+}
+
+// Zeroed memory of the process's own. NULL: there is none.
+static inline void *hf_map_memory(size_t bytes) {
+    void *mapped = hf_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return hf_mmap_error(mapped) ? NULL : mapped;
+}
+
+// Files.
+static inline int hf_sys_open(const char *path, int flags) {
+    return (int)hf_system_call(SYS_openat, AT_FDCWD, (long)path, flags, 0, 0, 0);
+}
+
+static inline long hf_sys_read(int fd, void *bytes, size_t size) {
+    return hf_system_call(SYS_read, fd, (long)bytes, (long)size, 0, 0, 0);
+}
+
+static inline long hf_sys_fstat(int fd, struct stat *status) {
+    return hf_system_call(SYS_fstat, fd, (long)status, 0, 0, 0, 0);
+}
+
+static inline long hf_sys_fcntl(int fd, int command, long argument) {
+    return hf_system_call(SYS_fcntl, fd, command, argument, 0, 0, 0);
+}
+
+static inline long hf_sys_fallocate(int fd, int mode, off_t offset, off_t bytes) {
+    return hf_system_call(SYS_fallocate, fd, mode, (long)offset, (long)bytes, 0, 0);
+}
+
+static inline long hf_sys_close(int fd) {
+    return hf_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+// Sockets.
+static inline int hf_sys_socket(int family, int type, int protocol) {
+    return (int)hf_system_call(SYS_socket, family, type, protocol, 0, 0, 0);
+}
+
+static inline long hf_sys_connect(int fd, const void *address, socklen_t length) {
+    return hf_system_call(SYS_connect, fd, (long)address, (long)length, 0, 0, 0);
+}
+
+static inline long hf_sys_setsockopt(int fd, int level, int option, const void *value, socklen_t length) {
+    return hf_system_call(SYS_setsockopt, fd, level, option, (long)value, (long)length, 0);
+}
+
+static inline long hf_sys_getsockopt(int fd, int level, int option, void *value, socklen_t *length) {
+    return hf_system_call(SYS_getsockopt, fd, level, option, (long)value, (long)length, 0);
+}
+
+static inline long hf_sys_sendmsg(int fd, const struct msghdr *message, int flags) {
+    return hf_system_call(SYS_sendmsg, fd, (long)message, flags, 0, 0, 0);
+}
+
+static inline long hf_sys_recvmsg(int fd, struct msghdr *message, int flags) {
+    return hf_system_call(SYS_recvmsg, fd, (long)message, flags, 0, 0, 0);
+}
+
+#endif
