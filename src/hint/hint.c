@@ -80,9 +80,11 @@ void hf_hint_look_again(void) {
 
 bool hf_hint_listen(int page_fd, uint32_t group) {
     void *mapped = hf_sys_mmap(NULL, sizeof(struct hf_hint_page), PROT_READ, MAP_SHARED, page_fd, 0);
-    errno = hf_mmap_error(mapped);
-    if (errno)
+    int error = hf_mmap_error(mapped);
+    if (error) {
+        errno = error;
         return false;
+    }
     const struct hf_hint_page *page = mapped;
     if (page->version != HF_HINT_VERSION || group >= HF_HINT_GROUPS) {
         hf_sys_munmap(mapped, sizeof(struct hf_hint_page));

@@ -27,9 +27,11 @@ static void forget_in_child(void) {
 bool hf_statistics_begin(int fd) {
     static bool watches_forks;
     void *memory = hf_sys_mmap(NULL, HF_STATISTICS_THREADS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    errno = hf_mmap_error(memory);
-    if (errno)
+    int error = hf_mmap_error(memory);
+    if (error) {
+        errno = error;
         return false;
+    }
     const struct hf_statistics_header *header = memory;
     if (header->version != HF_STATISTICS_VERSION || !hf_thread_counters_share(fd, HF_STATISTICS_THREADS_OFFSET)) {
         hf_sys_munmap(memory, HF_STATISTICS_THREADS_OFFSET);

@@ -319,9 +319,11 @@ int64_t hf_thread_record_tls_offset(void) {
 bool hf_thread_counters_share(int fd, size_t offset) {
     size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
     void *memory = hf_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    errno = hf_mmap_error(memory);
-    if (errno)
+    int error = hf_mmap_error(memory);
+    if (error) {
+        errno = error;
         return false;
+    }
     hf_sys_madvise(memory, bytes, MADV_DONTDUMP);
     sigset_t saved; // a constructor that ran before ours may have started threads
     lock_pool(&saved);
