@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The parts of the driver that need no machine, and a machine that is a script.
+
+Shown able to fail: version_key compares as text; verdict takes a status of 0 with no case passed for good; boot waits
+without a deadline; carry_out boots once."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import archive
+import jobs
+import kernels
+import machine
+import matrix
+import page
+import table
+from report import Report
+
+KERNEL = kernels.Kernel("9.9", "amd64", ("nowhere",), True, "linux-image-9.9.*", "a test")
+
+
+def report_of(text):
+    report = Report()
+    for line in text.splitlines():
+        report.take(line)
+    return report
+
+
+def test_the_newest_package_is_the_one_with_the_highest_numbers():
+    names = ["linux-image-6.1.0-9-cloud-amd64", "linux-image-6.1.0-50-cloud-amd64", "linux-image-6.1.0-9-amd64",
+             "linux-image-6.12.1-cloud-amd64"]
+    assert archive.newest(names, "linux-image-6.1.*-cloud-amd64") == "linux-image-6.1.0-50-cloud-amd64"
+    assert archive.newest(names, "linux-image-5.*") is None
+    assert archive.newest(["a-6.12.90+deb12-x", "a-6.12.90+deb12.1-x"], "a-*") == "a-6.12.90+deb12.1-x"
+
+
+def test_the_lists_can_be_read_and_name_no_kernel_or_test_twice():
+    for names in ([kernel.name for kernel in kernels.listed()], [command.name for command in jobs.listed()]):
+        assert names and len(set(names)) == len(names)
+    assert all(kernel.architecture in machine.BOARDS for kernel in kernels.listed())
+    assert len(kernels.chosen(["test"], kernels.listed())) == 3
+    assert {name for names in page.COLUMNS.values() for name in names} == {each.name for each in jobs.listed()}
+
+
+def test_kernels_are_chosen_once_each():
+    listed = kernels.listed()
+    assert kernels.chosen(["all", "6.1"], listed) == listed
+    with pytest.raises(KeyError):
+        kernels.chosen(["2.4"], listed)
+
+
+def test_many_cpus_have_a_short_list():
+    listed = jobs.listed()
+    assert 0 < len(jobs.for_machine(64, [], listed)) < len(jobs.for_machine(8, [], listed))
+
+
+def test_a_report_tells_what_each_test_came_to():
+    report = report_of("""#hf kernel 9.9.1 2
+#hf begin good
+[ RUN      ] a.b
+[  SKIPPED ] a.c (0 ms)
+[  PASSED  ] 3 tests.
+
+#hf end good 0 1.50
+#hf begin refused
+../x.cpp:3: Skipped
+may not load BPF
+[  SKIPPED ] a.b (0 ms)
+[  PASSED  ] 0 tests.
+#hf end refused 0 1.00
+#hf begin bad
+#hf end bad 1 1.00
+#hf begin slow
+#hf end slow 124 60.00
+#hf begin crashed
+#hf end crashed 139 1.00
+#hf begin panics""")
+    report.stop()
+    verdicts = {result.name: result.verdict for result in report.results}
+    assert verdicts == {
+        "good": "passed", "refused": "skipped itself: a.b: may not load BPF", "bad": "failed with status 1",
+        "slow": "took longer than its limit (60 s)", "crashed": "ended by signal 11",
+        "panics": "not ended: the machine stopped"}
+    assert report.release == "9.9.1" and report.cpus == 2 and not report.done
+    assert report.results[0].cases == 3 and report.results[0].skipped == ["a.c"]
+
+
+class FakeMachine:
+    """An emulator that is a shell script. Each boot takes the next one."""
+
+    def __init__(self, monkeypatch, tmp_path, *scripts):
+        self.scripts = list(scripts)
+        self.laboratory = matrix.Laboratory(tmp_path)
+        monkeypatch.setattr(machine, "command_line", lambda *_: ["sh", "-c", self.scripts.pop(0)])
+        monkeypatch.setattr(machine, "BOOT_LIMIT_S", 2)
+        monkeypatch.setattr(machine, "GRACE_S", 1)
+        monkeypatch.setattr(self.laboratory, "kernel", lambda plan: kernels.Fetched(Path("none"), "package", "9.9-1"))
+        monkeypatch.setattr(self.laboratory, "initrd", self._initrd)
+        self.folder = tmp_path
+        self.asked_for = []
+
+    def _initrd(self, plan, commands, shell=False):
+        self.asked_for.append([command.name for command in commands])
+        return self.folder / "initrd"
+
+    def outcome(self):
+        commands = [jobs.Command(name, (), 1, "true") for name in ("one", "two")]
+        return self.laboratory.carry_out(matrix.Plan(KERNEL, 2), commands)
+
+
+ONE = "echo '#hf kernel 9.9 2'; echo '#hf begin one'; echo '#hf end one 0 0.1';"
+BOTH = ONE + "echo '#hf begin two'; echo '#hf end two 0 0.1'; echo '#hf done';"
+PANIC = ONE + "echo '#hf begin two'; exit 1;"
+HANG = ONE + "echo '#hf begin two'; exec sleep 1000;"
+
+
+def test_a_machine_that_reports_all_passes(monkeypatch, tmp_path):
+    outcome = FakeMachine(monkeypatch, tmp_path, BOTH).outcome()
+    assert outcome.passed and outcome.boots == 1 and outcome.wrong == []
+
+
+def test_a_failed_test_fails_the_machine_and_is_not_tried_again(monkeypatch, tmp_path):
+    outcome = FakeMachine(monkeypatch, tmp_path, BOTH.replace("two 0", "two 1")).outcome()
+    assert not outcome.passed and outcome.boots == 1 and outcome.wrong == ["two failed with status 1"]
+
+
+def test_a_panic_is_tried_once_more_with_what_is_left(monkeypatch, tmp_path):
+    fake = FakeMachine(monkeypatch, tmp_path, PANIC, BOTH.replace(ONE, ""))
+    outcome = fake.outcome()
+    assert outcome.passed and outcome.boots == 2
+    assert fake.asked_for == [["one", "two"], ["two"]]
+
+
+@pytest.mark.parametrize("script, trouble", [(PANIC, "stopped without an exit status"), (HANG, "hung"),
+                                             ("exec sleep 1000", "hung")])
+def test_a_second_panic_or_hang_fails_the_machine(monkeypatch, tmp_path, script, trouble):
+    outcome = FakeMachine(monkeypatch, tmp_path, script, script.replace(ONE, "")).outcome()
+    assert not outcome.passed and outcome.boots == 2 and outcome.wrong[0].startswith(f"the machine {trouble}")
+    assert outcome.passed is False and trouble in table.of([outcome])
+
+
+def machine_of(**changed):
+    tests = [{"name": each.name, "verdict": "passed", "skipped": []} for each in jobs.listed()]
+    return {"kernel": "9.9", "version": "9.9-1", "cpus": 2, "stands_for": "a test", "trouble": "", "unavailable": "",
+            "tests": tests, **changed}
+
+
+def test_the_page_has_no_empty_cell_and_keeps_what_belongs_to_others():
+    failed = [{"name": "quota", "verdict": "failed with status 1", "skipped": []}]
+    machines = [machine_of(), machine_of(tests=failed, trouble="hung"), machine_of(unavailable="no kernel", tests=[]),
+                machine_of(tests=failed, cpus=64)]
+    text = page.with_section(f"before\n{page.BEGIN}\nold\n{page.END}\nafter <!-- end -->\n", machines)
+    assert text.startswith("before\n") and text.endswith("after <!-- end -->\n") and "old" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| 9.9")]
+    assert len(rows) == 4 and all(cell.strip() for row in rows for cell in row.strip("|").split("|"))
+    assert rows[0].count("yes") == len(page.COLUMNS) and "no (" in rows[1] and "not tried (" in rows[2]
+    with pytest.raises(ValueError):
+        page.with_section("no marks", machines)

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Kernels by numbers of CPUs, and what came of each: fetches, builds the guest's file system, boots, boots again."""
+
+import json
+import os
+import platform
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import initramfs
+import jobs
+import kernels
+import machine
+from archive import Archive, ArchiveError
+
+HERE = Path(__file__).resolve().parent
+TRIES = 2
+MEMORY_MIB = 2048
+PROGRAM_FOLDERS = ("bin", "tests", "tests/posix", "libexec/holdfast")
+ALWAYS = ("bin/holdfast", "lib/libholdfast-preload.so")
+OWN_ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+BUILDS = {OWN_ARCHITECTURE: "release", "arm64": "arm64"} if OWN_ARCHITECTURE != "arm64" else {"arm64": "release"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    kernel: kernels.Kernel
+    cpus: int
+
+    @property
+    def name(self):
+        return self.kernel.name if self.cpus == 2 else f"{self.kernel.name}/{self.cpus}"
+
+
+@dataclass
+class Outcome:
+    """What came of a plan."""
+    plan: Plan
+    version: str = ""
+    package: str = ""
+    release: str = ""
+    results: list = field(default_factory=list)
+    trouble: str = ""       # what went wrong with the machine
+    unavailable: str = ""   # why there was none
+    boots: int = 0
+
+    @property
+    def passed(self):
+        return bool(self.results) and not self.trouble and not self.unavailable and all(
+            result.passed for result in self.results)
+
+    @property
+    def wrong(self):
+        """A sentence for each thing that is wrong."""
+        said = [self.unavailable] if self.unavailable else [f"the machine {self.trouble}"] if self.trouble else []
+        return said + [f"{result.name} {result.verdict}" for result in self.results if not result.passed]
+
+    def as_json(self):
+        return {
+            "kernel": self.plan.kernel.name, "architecture": self.plan.kernel.architecture, "cpus": self.plan.cpus,
+            "stands_for": self.plan.kernel.stands_for, "package": self.package, "version": self.version,
+            "release": self.release, "passed": self.passed, "trouble": self.trouble, "unavailable": self.unavailable,
+            "boots": self.boots,
+            "tests": [{"name": result.name, "verdict": result.verdict, "status": result.status,
+                       "seconds": result.seconds, "cases": result.cases, "skipped": result.skipped,
+                       **({"output": result.output} if result.name == "doctor" else {})}
+                      for result in self.results]}
+
+
+class Unavailable(Exception):
+    """There is no such machine to be had here. One sentence."""
+
+
+class Laboratory:
+    """Where machines are made from: a build, a cache of kernels."""
+
+    def __init__(self, root, build=None):
+        self.root = root
+        self.work = root / "build" / "vm"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.cache = kernels.cache_folder(root / "build")
+        self.build = build
+        self.making = threading.Lock()
+
+    def build_for(self, architecture):
+        return (self.build or self.root / "build" / BUILDS.get(architecture, architecture)).resolve()
+
+    def programs(self, build, commands):
+        """The build's files that commands name, and those that each guest has."""
+        wanted = dict.fromkeys(ALWAYS)
+        for word in {word for command in commands for word in command.line.split() if "/" not in word}:
+            for folder in PROGRAM_FOLDERS:
+                if (build / folder / word).is_file():
+                    wanted[f"{folder}/{word}"] = None
+        for name in wanted:
+            if not (build / name).is_file():
+                raise Unavailable(f"{build / name} is not built")
+        return sorted(wanted)
+
+    def busybox(self, architecture):
+        """Debian's busybox-static: installed for this machine's architecture, fetched for another."""
+        if architecture == OWN_ARCHITECTURE:
+            return Path("/bin/busybox")
+        home = self.cache / f"busybox-{architecture}"
+        with kernels.locked(self.cache / f"busybox-{architecture}.lock"):
+            if not (home / "bin" / "busybox").exists():
+                archive = Archive(self.cache, ("bookworm",), architecture)
+                archive.update()
+                archive.unpack("busybox-static", home)
+        return home / "bin" / "busybox"
+
+    def initrd(self, plan, commands, shell=False):
+        """The file to boot with. The caller removes it."""
+        architecture = plan.kernel.architecture
+        build = self.build_for(architecture)
+        with self.making: # one at a time: they share stripped copies
+            root = initramfs.root(build, self.programs(build, commands), architecture, self.busybox(architecture),
+                                  HERE / "guest", self.work / "stripped" / architecture)
+        file = self.work / f"initrd-{plan.name.replace('/', '-')}-{os.getpid()}"
+        file.write_bytes(root + jobs.archive(commands, machine.BOARDS[architecture].port, shell))
+        return file
+
+    def kernel(self, plan):
+        board = machine.BOARDS[plan.kernel.architecture]
+        if not shutil.which(board.emulator):
+            raise Unavailable(f"{board.emulator} is not installed")
+        try:
+            return kernels.fetch(plan.kernel, self.cache)
+        except ArchiveError as error:
+            raise Unavailable(f"no kernel to be had: {error}") from error
+
+    def carry_out(self, plan, commands, show=lambda text: None, ended=lambda result: None):
+        """Boots, once more for what is left if the machine gave no exit status. show gets the tests' own lines."""
+        outcome = Outcome(plan)
+        try:
+            fetched = self.kernel(plan)
+            outcome.version, outcome.package = fetched.version, fetched.package
+            for attempt in range(TRIES):
+                outcome.boots += 1
+                ending = self._boot(plan, fetched, commands[len(outcome.results):], attempt, show, ended)
+                outcome.release = ending.report.release or outcome.release
+                complete = [result for result in ending.report.results if result.status != -1]
+                outcome.results += complete
+                outcome.trouble = ending.trouble
+                if not ending.trouble:
+                    break
+                if attempt + 1 == TRIES:
+                    outcome.results += [result for result in ending.report.results if result.status == -1]
+                else:
+                    show(f"the machine {ending.trouble}; it boots again")
+        except (Unavailable, FileNotFoundError) as error:
+            outcome.unavailable = str(error)
+        return outcome
+
+    def _boot(self, plan, fetched, commands, attempt, show, ended):
+        board = machine.BOARDS[plan.kernel.architecture]
+
+        def on_line(line, result):
+            if result:
+                ended(result)
+            elif not line.startswith(machine.MARK):
+                show(line)
+
+        file = self.initrd(plan, commands)
+        try:
+            return machine.boot(board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB, self.console_log(plan, attempt),
+                                {command.name: command.limit_s for command in commands}, on_line)
+        finally:
+            file.unlink(missing_ok=True)
+
+    def console_log(self, plan, attempt):
+        """What the kernel says on its console goes there."""
+        return self.work / f"console-{plan.name.replace('/', '-')}-{attempt + 1}.log"
+
+    def _kept_in(self, plan):
+        return self.work / "results" / f"{plan.name.replace('/', '-')}.json"
+
+    def keep(self, outcomes):
+        """Leaves what came of full runs for the page."""
+        for outcome in outcomes:
+            file = self._kept_in(outcome.plan)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(json.dumps(outcome.as_json(), indent=1) + "\n")
+
+    def kept(self, plans):
+        """What the last full run of each came to."""
+        found = []
+        for plan in plans:
+            try:
+                found.append(json.loads(self._kept_in(plan).read_text()))
+            except (OSError, ValueError):
+                found.append(Outcome(plan, unavailable="not run yet").as_json())
+        return found
+
+    def interact(self, plan):
+        fetched = self.kernel(plan)
+        board = machine.BOARDS[plan.kernel.architecture]
+        file = self.initrd(plan, jobs.listed(), shell=True)
+        try:
+            return machine.interact(board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB)
+        finally:
+            file.unlink(missing_ok=True)
+
+
+def run_all(laboratory, plans, names, at_once):
+    """Carries out the plans, some at the same time, and says how each test ends as it does."""
+    speaking = threading.Lock()
+
+    def say(plan, text):
+        with speaking:
+            print(f"{plan.name:<10} {text}", flush=True)
+
+    def one(plan):
+        commands = jobs.for_machine(plan.cpus, names, jobs.listed())
+        done = []
+
+        def ended(result):
+            done.append(result)
+            say(plan, f"[{len(done)}/{len(commands)}] {result.name:<12} {result.verdict}, {result.seconds:.1f} s")
+            if not result.passed:
+                with speaking:
+                    print("\n".join(f"{plan.name:<10} | {line}" for line in result.output), flush=True)
+
+        say(plan, f"boots {plan.kernel.package} ({', '.join(plan.kernel.suites)}) with {plan.cpus} CPUs")
+        outcome = laboratory.carry_out(
+            plan, commands, show=lambda text: text.startswith("the machine ") and say(plan, text), ended=ended)
+        if outcome.trouble or outcome.unavailable:
+            say(plan, outcome.wrong[0])
+            _show_console(laboratory, outcome, say)
+        return outcome
+
+    with ThreadPoolExecutor(max(1, at_once)) as pool:
+        return list(pool.map(one, plans))
+
+
+def _show_console(laboratory, outcome, say, lines=25):
+    log = laboratory.console_log(outcome.plan, max(0, outcome.boots - 1))
+    if outcome.trouble and log.exists():
+        for line in log.read_text(errors="replace").splitlines()[-lines:]:
+            say(outcome.plan, f"| {line}")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The part of docs/platforms.md that is about kernels: kernel by what works. Made of what the last full run of each
+machine left in build/vm/results. Other parts of the page belong to other commands; each writes between its own
+marks."""
+
+BEGIN = "<!-- kernels: written by ./dev vm all -->"
+END = "<!-- end -->"
+
+# Column: the tests that have to pass for a "yes".
+COLUMNS = {
+    "monitor": ("doctor", "monitor", "server", "absences", "storm", "shared_cpu"),
+    "its count": ("count", "count_few"),
+    "each instruction": ("single_step",),
+    "scopes": ("scopes",),
+    "quota": ("quota",),
+    "futex view": ("futex_watch",),
+    "service": ("service", "restart"),
+    "statistics": ("statistics",),
+    "run": ("run",),
+    "soak": ("soak",),
+}
+
+
+class Notes:
+    """Numbered remarks below the table; the same remark has one number."""
+
+    def __init__(self):
+        self.texts = []
+
+    def number(self, text):
+        if text not in self.texts:
+            self.texts.append(text)
+        return self.texts.index(text) + 1
+
+
+def plain(text):
+    """Text that Markdown leaves as it is."""
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def cell(machine, names, notes):
+    """yes, no or not tried; with the numbers of notes that say more."""
+    if machine["unavailable"]:
+        return f"not tried ({notes.number(plain(machine['unavailable']))})"
+    ran = [test for test in machine["tests"] if test["name"] in names]
+    wrong = [f"{test['name']} {test['verdict']}" for test in ran if test["verdict"] != "passed"]
+    if not ran and machine["trouble"]:
+        wrong = [f"the machine {machine['trouble']}"]
+    if wrong:
+        return f"no ({', '.join(str(notes.number(plain(sentence))) for sentence in wrong)})"
+    if not ran:
+        return f"not tried ({notes.number('one host thread does the work of so many CPUs: a short form only')})"
+    parts = [f"`{case.split(':')[0]}` skips itself:{case.partition(':')[2]}"
+             for test in ran for case in test["skipped"]]
+    return f"yes ({', '.join(str(notes.number(plain(part))) for part in parts)})" if parts else "yes"
+
+
+def table(machines):
+    notes = Notes()
+    lines = [f"| kernel | CPUs | what it stands for | {' | '.join(COLUMNS)} |", "| --- " * (len(COLUMNS) + 3) + "|"]
+    for machine in machines:
+        version = machine["version"] or "none"
+        cells = [cell(machine, names, notes) for names in COLUMNS.values()]
+        lines.append(f"| {machine['kernel']} ({version}) | {machine['cpus']} | {machine['stands_for']} | "
+                     f"{' | '.join(cells)} |")
+    return "\n".join([*lines, "", *(f"{number}. {text}" for number, text in enumerate(notes.texts, 1))]).rstrip()
+
+
+def legend():
+    rows = [f"| {column} | {', '.join(f'`{name}`' for name in names)} |" for column, names in COLUMNS.items()]
+    return "\n".join(["| column | tests of `tests/vm/guest/tests.txt` that it stands for |", "| --- | --- |", *rows])
+
+
+def section(machines):
+    return f"{BEGIN}\n\n{table(machines)}\n\n{legend()}\n\n{END}"
+
+
+def with_section(text, machines):
+    """The page's text with the part between the marks written anew. ValueError: the page has no such part."""
+    before, found, rest = text.partition(BEGIN)
+    _, closed, after = rest.partition(END)
+    if not found or not closed:
+        raise ValueError(f"the page has no part between '{BEGIN}' and '{END}'")
+    return before + section(machines) + after
+
+
+def write(path, machines):
+    path.write_text(with_section(path.read_text(), machines))
