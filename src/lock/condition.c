@@ -11,7 +11,7 @@
 #include "lock/spin_rounds.h"
 #include "park/fork_mark.h"
 #include "park/word_lock.h"
-#include "thread/thread_record.h"
+#include "thread/left_wait.h"
 
 // The locks of the lists. Two condition variables that share one wait for each other: for some instructions, or as long
 // as a thread is suspended in there by a signal handler (to collect garbage, say). So there are many; blocking signals
@@ -61,9 +61,10 @@ static struct list_lock *list_lock_of(const struct hf_condition *condition) {
 static struct list_lock *acquire_list_of(const struct hf_condition *condition) {
     struct list_lock *lock = list_lock_of(condition);
     current_fork_depth(); // before anything is taken that a child would forget
-    hf_critical_enter(hf_self());
+    struct hf_thread_record *self = hf_self();
+    hf_critical_enter(self);
     if (!hf_word_trylock(&lock->word, HF_WORD_HELD))
-        hf_word_lock_blocking(&lock->word, NULL);
+        hf_word_lock_or_leave(&lock->word, self, self->critical.critical_depth - 1, NULL);
     return lock;
 }
 
@@ -139,15 +140,18 @@ static bool may_poll(uint32_t waiting) {
 }
 
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
-    *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_WAITING};
+    *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_GONE};
     sem_init(&waiter->turn, 0, 0);
     struct list_lock *lock = acquire_list_of(condition);
+    hf_store_relaxed(&waiter->has_list, true);
     forget_waiters_of_parent(condition);
     note_use_of_last_wake(condition);
+    waiter->state = HF_WAITER_WAITING;
     append(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
     append(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
     waiter->wait_number = lock->waits++;
     waiter->may_poll = may_poll(++lock->waiting);
+    hf_store_relaxed(&waiter->has_list, false);
     release_list(lock);
 }
 
@@ -189,8 +193,10 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
         error = sleep_until_turn(self, deadline);
         hf_thread_awakes(hf_self());
     }
-    if (!error)
+    if (!error) {
+        self->state = HF_WAITER_GONE; // nobody else looks any more, but who leaves now by siglongjmp
         note_wake(self);
+    }
     return error;
 }
 
@@ -205,9 +211,11 @@ static void await_turn(struct hf_waiter *self) {
 
 bool hf_waiter_leave(struct hf_waiter *self) {
     struct list_lock *lock = acquire_list_of(self->condition);
+    hf_store_relaxed(&self->has_list, true);
     bool waiting = self->state == HF_WAITER_WAITING;
     if (waiting)
         stop_waiting(lock, self, HF_WAITER_GONE);
+    hf_store_relaxed(&self->has_list, false);
     release_list(lock);
     if (!waiting)
         await_turn(self);
@@ -233,8 +241,45 @@ static struct hf_waiter *choose_another(const struct hf_condition *condition) {
     return other;
 }
 
+// Takes the waiter out of a list that it was about to join or to leave, wherever in that it was interrupted: whoever is
+// in the list is found from its start. Returns how many are left.
+static uint32_t mend(struct hf_waiter_list *list, const struct hf_waiter *gone, enum hf_waiter_list_kind kind) {
+    struct hf_waiter *last = NULL;
+    uint32_t left = 0;
+    for (struct hf_waiter *waiter = list->first, *next; waiter; waiter = next) {
+        next = waiter->in[kind].next;
+        if (waiter == gone) {
+            hf_store_release(last ? &last->in[kind].next : &list->first, next); // C4, as in take_out
+            continue;
+        }
+        waiter->in[kind].previous = last;
+        last = waiter;
+        left++;
+    }
+    list->last = last;
+    return left;
+}
+
+// Of a waiter that has its list's lock and does not come back to where it was.
+static void leave_interrupted(struct hf_waiter *self) {
+    struct list_lock *lock = list_lock_of(self->condition);
+    if (self->state == HF_WAITER_WAITING) {
+        lock->waiting = mend(&lock->waiters, self, HF_WAITERS_OF_LOCK);
+        mend(&self->condition->waiters, self, HF_WAITERS_OF_CONDITION);
+        self->state = HF_WAITER_GONE;
+    }
+    self->has_list = false;
+    release_list(lock);
+}
+
 void hf_waiter_leave_cancelled(struct hf_waiter *self) {
     hf_thread_awakes(hf_self()); // if it slept, its sleep did not return
+    if (self->has_list) {
+        leave_interrupted(self);
+        return;
+    }
+    if (self->state == HF_WAITER_GONE)
+        return;
     if (hf_waiter_leave(self) || !self->by_signal)
         return;
     struct hf_waiter *other = choose_another(self->condition);
@@ -283,21 +328,30 @@ void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
     sem_post(&chosen->turn);
 }
 
+// The bits of a word that no address of a waiter has: those of its alignment, and those above what a process is given
+// without asking for more (47 bits on x86-64, 48 on arm64). A process would have to be the millionth of a line, each
+// forked by the one before, to take an ancestor's turns for its own.
+#define HF_MARK_BITS_ABOVE 48
+#define HF_MARK_MASK ((uintptr_t)-1 << HF_MARK_BITS_ABOVE | (HF_WAITER_ALIGNMENT - 1))
+_Static_assert(sizeof(uintptr_t) == 8, "addresses leave bits for marks");
+
 static uintptr_t mark_of_process(void) {
-    return current_fork_depth() % HF_WAITER_ALIGNMENT;
+    uintptr_t depth = current_fork_depth();
+    return (depth / HF_WAITER_ALIGNMENT) << HF_MARK_BITS_ABOVE | depth % HF_WAITER_ALIGNMENT;
+}
+
+// NULL: there are none, or they are another process's.
+static struct hf_waiter *first_owed(hf_turns_owed turns) {
+    return (turns & HF_MARK_MASK) == mark_of_process() ? (struct hf_waiter *)(turns & ~HF_MARK_MASK) : NULL;
 }
 
 void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
-    uintptr_t mark = *turns % HF_WAITER_ALIGNMENT;
-    chosen->next_chosen = *turns && mark == mark_of_process() ? (struct hf_waiter *)(*turns - mark) : NULL;
+    chosen->next_chosen = first_owed(*turns);
     *turns = (uintptr_t)chosen | mark_of_process();
 }
 
 void hf_turns_give_all(hf_turns_owed turns) {
-    uintptr_t mark = turns % HF_WAITER_ALIGNMENT;
-    if (mark != mark_of_process())
-        return;
-    struct hf_waiter *chosen = (struct hf_waiter *)(turns - mark), *next;
+    struct hf_waiter *chosen = first_owed(turns), *next;
     for (; chosen; chosen = next) {
         next = chosen->next_chosen;
         hf_waiter_give_turn(chosen);

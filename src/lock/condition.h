@@ -74,6 +74,7 @@ struct hf_waiter {
     enum hf_waiter_state state;
     bool by_signal; // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
     bool moved;     // CHOSEN, and may have slept on the mutex's word since (C5)
+    bool has_list;  // the waiter has its list's lock, and joins or leaves
     sem_t turn;
 } __attribute__((aligned(HF_WAITER_ALIGNMENT)));
 
@@ -94,7 +95,8 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
 // chosen and has had its turn.
 bool hf_waiter_leave(struct hf_waiter *self);
 
-// The same after a sleep that was cancelled. What it was chosen for goes to another waiter (C3).
+// The same after a sleep that was cancelled, or a wait that was left by siglongjmp, wherever in it. What it was chosen
+// for goes to another waiter (C3).
 void hf_waiter_leave_cancelled(struct hf_waiter *self);
 
 // Looks without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.

@@ -38,6 +38,7 @@
 #include "lock/flexguard_nap.h"
 #include "lock/flexguard_trial.h"
 #include "park/deadline.h"
+#include "thread/left_wait.h"
 
 enum {
     HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
@@ -174,9 +175,31 @@ static bool poll_after_standing_by(uint32_t *word, struct hf_thread_record *self
     return false;
 }
 
-static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                         struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
-                         struct hf_naps naps, struct hf_wait *wait) {
+struct leaving {
+    struct hf_left_wait left;
+    uint32_t *word;
+    hf_queue_tail *tail;
+    bool counted; // as a sleeper
+};
+
+// It may be the one sleeper that was woken: another one goes on in its place (I2).
+static void undo(struct hf_left_wait *left) {
+    struct leaving *leaving = (struct leaving *)left;
+    if (left->was_unqueued && !hf_queue_may_enter(left->self))
+        hf_queue_leave(leaving->tail, left->self);
+    if (leaving->counted)
+        hf_sleeper_goes(leaving->word);
+    hf_word_wake(leaving->word);
+}
+
+static void unwound(struct leaving *leaving) {
+    hf_left_wait_unwound(&leaving->left);
+}
+
+static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail *tail,
+                                                   const hf_release_count *releases, struct hf_thread_record *self,
+                                                   const struct hf_deadline *deadline, enum hf_word_state held,
+                                                   struct hf_naps naps, struct hf_wait *wait, bool *counted) {
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
             if (spin_in_queue(word, tail, releases, self, held)) {
@@ -190,7 +213,9 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
             return 0;
         }
         hf_sleeper_comes(word);
+        hf_store_relaxed(counted, true);
         if (take_or_announce(word, self)) {
+            hf_store_relaxed(counted, false);
             hf_sleeper_goes(word);
             return 0;
         }
@@ -200,6 +225,7 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
         hf_wait_falls_asleep(wait);
         uint64_t since_ns = hf_monotonic_ns();
         int error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
+        hf_store_relaxed(counted, false);
         hf_sleeper_goes(word);
         hf_wait_awakes(wait);
         if (error == ETIMEDOUT)
@@ -211,12 +237,23 @@ static int go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_c
     }
 }
 
+// In a frame of its own: who leaves goes through this one.
+static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                                   struct hf_thread_record *self, const struct hf_deadline *deadline,
+                                   enum hf_word_state held, struct hf_naps naps, struct hf_wait *wait) {
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.word = word, .tail = tail};
+    hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
+    int error = go_on_waiting(word, tail, releases, self, deadline, held, naps, wait, &leaving.counted);
+    hf_left_wait_end(&leaving.left);
+    return error;
+}
+
 static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
                          struct hf_naps naps) {
     struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
-    int error = go_on_waiting(word, tail, releases, self, deadline, held, naps, &wait);
+    int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, naps, &wait);
     if (!error)
         hf_count_waited_acquisition(self);
     hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, !error);
@@ -236,7 +273,7 @@ int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_rel
 int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline,
                                struct hf_wait *wait) {
-    return go_on_waiting(word, tail, releases, self, deadline, HF_WORD_HELD, hf_naps_begin(false), wait);
+    return wait_until_done_or_left(word, tail, releases, self, deadline, HF_WORD_HELD, hf_naps_begin(false), wait);
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {

@@ -7,6 +7,7 @@
 #include "hint/patience.h"
 #include "lock/read_write_batch.h"
 #include "observe/observation.h"
+#include "thread/left_wait.h"
 
 // Kinds of sleepers on the state word.
 enum { HF_RW_SLEEPS_TO_READ = 1, HF_RW_SLEEPS_TO_WRITE = 2 };
@@ -29,6 +30,15 @@ static int sleep_on(const struct hf_rw_lock *lock, uint32_t state, const struct 
     return error;
 }
 
+// What a waiter has begun, for when it leaves without return.
+struct leaving {
+    struct hf_left_wait left;
+    struct hf_rw_lock *lock;
+    struct hf_wait wait;
+    bool reads; // it is counted as a reader, who may be inside
+    bool first; // as a writer that readers stay behind
+};
+
 // The reader is not counted any more when this is true. False: the writer was faster, and the reader is inside.
 static bool stop_being_counted(struct hf_rw_lock *lock) {
     uint32_t state = hf_load_acquire(&lock->state); // acquire: the caller may be inside
@@ -42,19 +52,22 @@ static bool stop_being_counted(struct hf_rw_lock *lock) {
 // Of a reader that is counted, as it is again when it has to go on waiting (EBUSY). Returns 0 with the lock held, EBUSY
 // or EAGAIN.
 static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                        struct hf_wait *wait) {
+                        struct leaving *leaving) {
     if (!hf_rw_may_be_had_in_turn(lock))
         return EBUSY;
     if (!stop_being_counted(lock))
         return EBUSY; // but only until it looks: the writer was faster
+    hf_store_relaxed(&leaving->reads, false);
     hf_critical_leave(self);
-    if (hf_rw_take_in_turn(lock, self, HF_RW_TO_READ, deadline, wait))
+    if (hf_rw_take_in_turn(lock, self, HF_RW_TO_READ, deadline, &leaving->wait))
         return 0;
     uint32_t was = hf_rw_read_begin(lock, self);
+    hf_store_relaxed(&leaving->reads, true);
     if (hf_rw_has_begun(was))
         return 0;
     if (!hf_rw_is_full(was))
         return EBUSY;
+    hf_store_relaxed(&leaving->reads, false);
     hf_rw_read_release(lock, self);
     return EAGAIN;
 }
@@ -62,7 +75,7 @@ static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 // A waiter that spins stays critical, as the next one of a queue is: once the writer has gone it is a holder, and the
 // others must not spin for a holder that does not run. One that sleeps is not: it would make everybody sleep.
 static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                        struct hf_wait *wait) {
+                        struct leaving *leaving) {
     struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
     for (;;) {
         // Acquire, here and below: pairs with the writer's release. Once WRITER is clear it stays so: we are counted.
@@ -78,9 +91,10 @@ static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, 
         hf_critical_leave(self);
         hf_count(self, blocked);
         hf_hint_look_again();
-        int error = sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_READ, wait);
+        int error = sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_READ, &leaving->wait);
         hf_critical_enter(self);
         if (error == ETIMEDOUT && stop_being_counted(lock)) {
+            hf_store_relaxed(&leaving->reads, false);
             hf_critical_leave(self);
             return ETIMEDOUT;
         }
@@ -173,30 +187,53 @@ static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
     }
 }
 
-static int wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
-                               const struct hf_deadline *deadline, struct hf_wait *wait) {
-    hf_fetch_add_relaxed(&lock->waiting_writers, 1);
-    hf_fetch_or_acquire(&lock->state, HF_RW_WRITERS_FIRST);
-    int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST, wait);
-    // Each that comes here has set the bit before, and the last one clears it after (RW4): hence acquire and release.
-    // One that comes to wait between the two loses the bit, and sets it again before it sleeps; or sleeps already, and
-    // is woken to do so.
+// Each that comes to be first has set the bit before, and the last one clears it after (RW4): hence acquire and release.
+// One that comes to wait between the two loses the bit, and sets it again before it sleeps; or sleeps already, and is
+// woken to do so.
+static void stop_being_first(struct hf_rw_lock *lock, bool has_lock) {
     if (hf_fetch_sub_acq_rel(&lock->waiting_writers, 1) != 1)
-        return error;
+        return;
     // A writer that has the lock leaves the readers to its release.
-    uint32_t cleared = HF_RW_WRITERS_FIRST | (error ? HF_RW_READERS_SLEEP : 0);
+    uint32_t cleared = HF_RW_WRITERS_FIRST | (has_lock ? 0 : HF_RW_READERS_SLEEP);
     uint32_t state = hf_fetch_and_acq_rel(&lock->state, ~cleared);
     if (state & cleared & HF_RW_READERS_SLEEP)
         hf_rw_wake_readers(lock);
-    if (error && (state & HF_RW_WRITERS_SLEEP))
+    if (!has_lock && (state & HF_RW_WRITERS_SLEEP))
         hf_rw_wake_writer(lock);
+}
+
+static int wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                               const struct hf_deadline *deadline, struct leaving *leaving) {
+    hf_fetch_add_relaxed(&lock->waiting_writers, 1);
+    hf_store_relaxed(&leaving->first, true);
+    hf_fetch_or_acquire(&lock->state, HF_RW_WRITERS_FIRST);
+    int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST, &leaving->wait);
+    hf_store_relaxed(&leaving->first, false);
+    stop_being_first(lock, !error);
     return error;
 }
 
-static struct hf_wait begin(struct hf_thread_record *self) {
-    struct hf_wait wait = hf_wait_begin(self);
+// A writer may be the one that was woken: another one goes on in its place (RW2).
+static void undo(struct hf_left_wait *left) {
+    struct leaving *leaving = (struct leaving *)left;
+    if (left->was_unqueued && !hf_queue_may_enter(left->self))
+        hf_queue_leave(&leaving->lock->writers, left->self);
+    if (leaving->reads && !stop_being_counted(leaving->lock))
+        hf_rw_read_release(leaving->lock, left->self); // it was inside
+    if (leaving->first)
+        stop_being_first(leaving->lock, false);
+    hf_rw_wake_writer(leaving->lock);
+}
+
+static void unwound(struct leaving *leaving) {
+    hf_left_wait_unwound(&leaving->left);
+}
+
+// `depth`: the caller's without the lock.
+static void begin(struct leaving *leaving, struct hf_thread_record *self, uint32_t depth) {
+    leaving->wait = hf_wait_begin(self);
     hf_count(self, contended);
-    return wait;
+    hf_left_wait_begin(&leaving->left, self, depth, undo);
 }
 
 static bool takes_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, enum hf_rw_use use,
@@ -204,35 +241,60 @@ static bool takes_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self
     return hf_rw_may_be_had_in_turn(lock) && hf_rw_take_in_turn(lock, self, use, deadline, wait);
 }
 
-static int noted(int error, const struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_wait *wait) {
-    hf_note_wait(&lock->state, self, HF_STATISTICS_READ_WRITE_LOCK, wait, !error);
+static int ended(int error, struct leaving *leaving) {
+    hf_left_wait_end(&leaving->left);
+    hf_note_wait(&leaving->lock->state, leaving->left.self, HF_STATISTICS_READ_WRITE_LOCK, &leaving->wait, !error);
     return error;
 }
 
+// In frames of their own: who leaves goes through the ones below.
+
+static __attribute__((noinline)) int read_after_all(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                                    const struct hf_deadline *deadline, struct leaving *leaving) {
+    int error = read_in_turn(lock, self, deadline, leaving);
+    return error == EBUSY ? wait_to_read(lock, self, deadline, leaving) : error;
+}
+
+static __attribute__((noinline)) int read_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                                         const struct hf_deadline *deadline, struct leaving *leaving) {
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_READ, deadline, &leaving->wait);
+    return in_turn ? 0 : wait_behind_writers(lock, self, deadline, &leaving->wait);
+}
+
+static __attribute__((noinline)) int write_after_all(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                                     const struct hf_deadline *deadline, struct leaving *leaving) {
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE, deadline, &leaving->wait);
+    return in_turn ? 0 : wait_to_write(lock, self, deadline, 0, &leaving->wait);
+}
+
+static __attribute__((noinline)) int write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                                 const struct hf_deadline *deadline, struct leaving *leaving) {
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE_FIRST, deadline, &leaving->wait);
+    return in_turn ? 0 : wait_to_write_first(lock, self, deadline, leaving);
+}
+
 int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    struct hf_wait wait = begin(self);
-    int error = read_in_turn(lock, self, deadline, &wait);
-    if (error == EBUSY)
-        error = wait_to_read(lock, self, deadline, &wait);
-    return noted(error, lock, self, &wait);
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock, .reads = true};
+    begin(&leaving, self, self->critical.critical_depth - 1);
+    return ended(read_after_all(lock, self, deadline, &leaving), &leaving);
 }
 
 int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) {
-    struct hf_wait wait = begin(self);
-    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_READ, deadline, &wait);
-    return noted(in_turn ? 0 : wait_behind_writers(lock, self, deadline, &wait), lock, self, &wait);
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
+    begin(&leaving, self, self->critical.critical_depth);
+    return ended(read_behind_writers(lock, self, deadline, &leaving), &leaving);
 }
 
 int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    struct hf_wait wait = begin(self);
-    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE, deadline, &wait);
-    return noted(in_turn ? 0 : wait_to_write(lock, self, deadline, 0, &wait), lock, self, &wait);
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
+    begin(&leaving, self, self->critical.critical_depth);
+    return ended(write_after_all(lock, self, deadline, &leaving), &leaving);
 }
 
 int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) {
-    struct hf_wait wait = begin(self);
-    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE_FIRST, deadline, &wait);
-    return noted(in_turn ? 0 : wait_to_write_first(lock, self, deadline, &wait), lock, self, &wait);
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
+    begin(&leaving, self, self->critical.critical_depth);
+    return ended(write_first(lock, self, deadline, &leaving), &leaving);
 }

@@ -10,6 +10,7 @@
 #include "lock/rwscl_state.h"
 #include "park/deadline.h"
 #include "park/nap.h"
+#include "thread/left_wait.h"
 
 enum {
     HF_RWSCL_POLLS = 1 << 10, // of a reader, before it sleeps: some tens of microseconds
@@ -160,17 +161,33 @@ static void sleep_to_read(const hf_rwscl_t *lock, uint32_t state, bool keeps_tim
     hf_wait_awakes(wait);
 }
 
-static int wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                        struct hf_wait *wait) {
+struct leaving {
+    struct hf_left_wait left;
+    hf_rwscl_t *lock;
+    uint32_t kept; // the round that it keeps the time of
+};
+
+static void undo(struct hf_left_wait *left) {
+    struct leaving *leaving = (struct leaving *)left;
+    leave_no_keeper_missing(leaving->lock, leaving->kept);
+    hf_fetch_add_relaxed(&leaving->lock->waiting_readers, -1u);
+}
+
+static void unwound(struct leaving *leaving) {
+    hf_left_wait_unwound(&leaving->left);
+}
+
+static __attribute__((noinline)) int wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self,
+                                                  const struct hf_deadline *deadline, struct hf_wait *wait,
+                                                  uint32_t *kept) {
     struct hf_rwscl_looks looks = {0};
-    uint32_t kept = HF_NO_ROUND;
     bool arrives = true;
     hf_count(self, contended);
     for (;; arrives = false) {
         hf_critical_enter(self);
         if (hf_rwscl_enter_in_time(lock)) {
             if (!arrives)
-                leave_no_keeper_missing(lock, kept);
+                leave_no_keeper_missing(lock, *kept);
             return 0;
         }
         hf_critical_leave(self);
@@ -184,21 +201,24 @@ static int wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const s
                 hf_store_relaxed(&lock->readers_return, 1);
         }
         if (deadline && hf_deadline_has_passed(deadline)) {
-            leave_no_keeper_missing(lock, kept);
+            leave_no_keeper_missing(lock, *kept);
             return ETIMEDOUT;
         }
-        if (poll_state(lock, state) || !announce(lock, &state, &kept))
+        if (poll_state(lock, state) || !announce(lock, &state, kept))
             continue;
         hf_count(self, blocked);
-        sleep_to_read(lock, state, kept == hf_rwscl_round(state), &looks, deadline, wait);
+        sleep_to_read(lock, state, *kept == hf_rwscl_round(state), &looks, deadline, wait);
     }
 }
 
 int hf_rwscl_wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock, .kept = HF_NO_ROUND};
     struct hf_wait wait = hf_wait_begin(self);
     // Who was woken and has not run yet is not away (readers_were_away).
     hf_fetch_add_relaxed(&lock->waiting_readers, 1);
-    int error = wait_to_read(lock, self, deadline, &wait);
+    hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
+    int error = wait_to_read(lock, self, deadline, &wait, &leaving.kept);
+    hf_left_wait_end(&leaving.left);
     hf_fetch_add_relaxed(&lock->waiting_readers, -1u);
     if (!error)
         hf_count_waited_acquisition(self);

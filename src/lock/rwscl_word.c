@@ -29,6 +29,7 @@
 #include "lock/rwscl_slice.h"
 #include "lock/rwscl_state.h"
 #include "park/deadline.h"
+#include "thread/left_wait.h"
 
 // Once or twice happens where the word is not taken again at once, too: there naps cost up to a tenth.
 enum { HF_WAKES_IN_VAIN = 3 };
@@ -88,8 +89,8 @@ static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, stru
     return false;
 }
 
-static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                          struct hf_wait *wait) {
+static __attribute__((noinline)) int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self,
+                                                    const struct hf_deadline *deadline, struct hf_wait *wait) {
     struct hf_naps naps = hf_naps_begin(!deadline && hf_may_nap(self, 0));
     for (int in_vain = 0;; in_vain++) {
         if (take_word_or_announce(lock, self))
@@ -111,6 +112,22 @@ static int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const
     }
 }
 
+struct leaving {
+    struct hf_left_wait left;
+    hf_rwscl_t *lock;
+};
+
+// It may be the one that was woken (I2).
+static void undo(struct hf_left_wait *left) {
+    hf_rwscl_t *lock = ((struct leaving *)left)->lock;
+    hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
+    hf_word_wake(&lock->word);
+}
+
+static void unwound(struct leaving *leaving) {
+    hf_left_wait_unwound(&leaving->left);
+}
+
 bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_rwscl_wait *wait) {
     if (wait->has_begun || !hf_may_nap(self, 1) || hf_load_relaxed(&lock->waiting_writers) == 0 ||
         hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_FIRST_NAP_NS)
@@ -124,13 +141,16 @@ bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struc
 
 int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                            struct hf_rwscl_wait *wait) {
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
     hf_rwscl_wait_begins(wait, self);
     // Who was woken and has not run yet is not away (writers_are_away).
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
+    hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
     int error =
         hf_rwscl_is_writers(hf_load_relaxed(&lock->state)) && hf_spinning_pays()
             ? hf_flexguard_go_on_waiting(&lock->word, &lock->spinners, &lock->releases, self, deadline, &wait->wait)
             : sleep_for_word(lock, self, deadline, &wait->wait);
+    hf_left_wait_end(&leaving.left);
     hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
     if (!error) // for the monitor it is the lock that is held, not its word
         hf_store_relaxed(&self->critical.lock, (uint64_t)(uintptr_t)hf_rwscl_shown_as(lock));

@@ -10,6 +10,7 @@
 #include "lock/rwscl_slice.h"
 #include "lock/rwscl_state.h"
 #include "park/deadline.h"
+#include "thread/left_wait.h"
 
 enum {
     HF_FRONT_POLLS = 1 << 10, // for the slice's end, before it sleeps: some tens of microseconds
@@ -177,13 +178,25 @@ static int await_last_reader(hf_rwscl_t *lock, struct hf_thread_record *self, co
     }
 }
 
+// What who waits in front has begun.
+enum in_front { IN_FRONT_NOTHING, IN_FRONT_FOR_SLICE, IN_FRONT_FOR_READERS };
+
+struct leaving {
+    struct hf_left_wait left;
+    hf_rwscl_t *lock;
+    uint32_t began; // enum in_front
+};
+
 // As hf_rwscl_wait_in_front, or EAGAIN.
 static int drain(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t waited_since,
-                 const struct hf_deadline *deadline, uint64_t drain_ns_max, struct hf_rwscl_wait *wait) {
+                 const struct hf_deadline *deadline, uint64_t drain_ns_max, struct hf_rwscl_wait *wait,
+                 uint32_t *began) {
     bool empty = close_gates(lock);
     if (!empty) {
         hf_rwscl_wait_begins(wait, self);
+        hf_store_relaxed(began, IN_FRONT_FOR_READERS);
         int error = await_last_reader(lock, self, deadline, drain_ns_max, wait);
+        hf_store_relaxed(began, IN_FRONT_NOTHING);
         if (error)
             return error;
     }
@@ -225,8 +238,8 @@ static void withdraw(hf_rwscl_t *lock) {
 }
 
 // Not critical: nobody waits for who waits for a slice.
-static int await_slice_end(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t since,
-                           const struct hf_deadline *deadline, struct hf_rwscl_wait *wait) {
+static __attribute__((noinline)) int await_slice_end(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t since,
+                                                     const struct hf_deadline *deadline, struct hf_rwscl_wait *wait) {
     struct hf_rwscl_looks looks = {0};
     struct hf_patience patience = {.polls_left = HF_FRONT_POLLS};
     hf_fetch_or_acq_rel(&lock->state, HF_RWSCL_FRONT);
@@ -252,8 +265,24 @@ static int await_slice_end(hf_rwscl_t *lock, struct hf_thread_record *self, uint
     }
 }
 
-int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                           struct hf_rwscl_wait *wait) {
+// Leaves with the word, and the slice.
+static void undo(struct hf_left_wait *left) {
+    struct leaving *leaving = (struct leaving *)left;
+    hf_rwscl_t *lock = leaving->lock;
+    if (leaving->began == IN_FRONT_FOR_SLICE)
+        withdraw(lock);
+    else if (leaving->began == IN_FRONT_FOR_READERS && !undo_drain(lock))
+        begin_writing(lock, hf_ticks()); // the last reader has left after all
+    hf_flexguard_release_fenced(&lock->word, &lock->releases, left->self);
+}
+
+static void unwound(struct leaving *leaving) {
+    hf_left_wait_unwound(&leaving->left);
+}
+
+static __attribute__((noinline)) int wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self,
+                                                   const struct hf_deadline *deadline, struct hf_rwscl_wait *wait,
+                                                   uint32_t *began) {
     uint64_t came = hf_ticks(), now = came, since = came;
     if (has_come_back(lock, self, came)) {
         since = hf_load_relaxed(&lock->changed_at);
@@ -264,11 +293,13 @@ int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, cons
         if (!hf_rwscl_slice_is_over(lock, now) && !readers_stay_away(lock, self)) {
             hf_critical_leave(self);
             hf_rwscl_wait_begins(wait, self);
+            hf_store_relaxed(began, IN_FRONT_FOR_SLICE);
             error = await_slice_end(lock, self, came, deadline, wait);
+            hf_store_relaxed(began, IN_FRONT_NOTHING);
             hf_critical_enter(self);
         }
         if (!error)
-            error = drain(lock, self, since, deadline, drain_ns_max, wait);
+            error = drain(lock, self, since, deadline, drain_ns_max, wait, began);
         if (error != EAGAIN)
             return error;
         // The gates are open, and nobody looks at the time before this thread asks for that again. Those who wait need
@@ -276,6 +307,15 @@ int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, cons
         now = hf_ticks();
         give_readers_time(lock, hf_rwscl_weights_of(lock), now, hf_rwscl_ticks_of_us((double)drain_ns_max / 1000));
     }
+}
+
+int hf_rwscl_wait_in_front(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
+                           struct hf_rwscl_wait *wait) {
+    __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock, .began = IN_FRONT_NOTHING};
+    hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth - 1, undo);
+    int error = wait_in_front(lock, self, deadline, wait, &leaving.began);
+    hf_left_wait_end(&leaving.left);
+    return error;
 }
 
 bool hf_rwscl_write_out_of_turn(hf_rwscl_t *lock) {

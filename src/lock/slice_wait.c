@@ -64,6 +64,7 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
         uint32_t turn = waiter->turn;
         if (late && !(turn & HF_TURN_CHOSEN)) {
             woken = hf_slices_leave(slices, waiter, now);
+            waiter->share = NULL; // it is nowhere any more, for who leaves by siglongjmp now (uscl_lock.c)
         } else if (!(turn & HF_TURN_CHOSEN)) {
             woken = hf_slices_look(slices, waiter, now);
             turn = hf_load_relaxed(&waiter->turn);

@@ -19,6 +19,7 @@
 #include <errno.h>
 
 #include "lock/begun_slices.h"
+#include "thread/left_wait.h"
 #include "thread/thread_kind.h"
 
 static uint32_t default_slice_us = 2000;
@@ -117,13 +118,41 @@ static bool take_idle_word(struct hf_uscl_parts lock, struct hf_slices *slices, 
 // A section that is not counted: there is no memory, or slices are closed to the caller. It still excludes.
 static int acquire_uncounted(struct hf_uscl_parts lock, struct hf_thread_record *self,
                              const struct hf_deadline *deadline) {
+    uint32_t depth = self->critical.critical_depth;
     hf_critical_enter(self);
-    int error = hf_word_lock_blocking(lock.word, deadline);
+    int error = hf_word_lock_or_leave(lock.word, self, depth, deadline);
     if (error)
         hf_critical_leave(self);
     else
         hf_count_waited_acquisition(self);
     return error;
+}
+
+struct leaving {
+    struct hf_left_wait left;
+    struct hf_slices *slices;
+    struct hf_slice_waiter waiter; // has a share from when it joins, until it leaves; both under the guard, hence with
+                                   // signals blocked
+};
+
+// Chosen by now or not, it does not come (U2, U3).
+static void undo(struct hf_left_wait *left) {
+    struct leaving *leaving = (struct leaving *)left;
+    struct hf_slices *slices = leaving->slices;
+    if (!leaving->waiter.share)
+        return;
+    sigset_t saved;
+    hf_slices_lock(slices, left->self, &saved);
+    bool chosen = leaving->waiter.turn & HF_TURN_CHOSEN;
+    hf_slice_wake woken = chosen ? NULL : hf_slices_leave(slices, &leaving->waiter, hf_ticks());
+    hf_slices_unlock(slices, left->self, &saved);
+    hf_slice_wake_up(woken);
+    if (chosen)
+        give_up_slice(slices, leaving->waiter.share, left->self);
+}
+
+static void unwound(struct leaving *leaving) {
+    hf_left_wait_unwound(&leaving->left);
 }
 
 // Waits in the queue of slices, then at the word.
@@ -140,10 +169,10 @@ static int wait_for_slice(struct hf_uscl_parts lock, struct hf_slices *slices, s
     return error;
 }
 
-static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
-                       const struct hf_deadline *deadline) {
-    // Others wait for what it holds: it must not be made to wait for what it has used here, and waits for what is held.
-    struct hf_slice_waiter waiter = {.never_banned = self->critical.critical_depth > 0};
+static __attribute__((noinline)) int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices,
+                                                 struct hf_thread_record *self, const struct hf_deadline *deadline,
+                                                 struct leaving *leaving) {
+    struct hf_slice_waiter *waiter = &leaving->waiter;
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
     uint64_t now = hf_ticks();
@@ -163,14 +192,28 @@ static int join_slices(struct hf_uscl_parts lock, struct hf_slices *slices, stru
         hold_after_wait(slices, self);
         return 0;
     }
-    waiter.share = share;
-    hf_slice_wake woken = hf_slices_join(slices, &waiter, now);
+    waiter->share = share;
+    hf_slice_wake woken = hf_slices_join(slices, waiter, now);
     hf_slices_unlock(slices, self, &saved);
-    if (woken != &waiter.turn)
+    if (woken != &waiter->turn)
         hf_slice_wake_up(woken);
-    if (hf_load_acquire(&waiter.turn) & HF_TURN_CHOSEN)
+    if (hf_load_acquire(&waiter->turn) & HF_TURN_CHOSEN)
         return take_word(lock, slices, share, self, deadline);
-    return wait_for_slice(lock, slices, &waiter, self, deadline);
+    return wait_for_slice(lock, slices, waiter, self, deadline);
+}
+
+// In a frame of its own: who leaves goes through this one.
+static int join_until_done_or_left(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
+                                   const struct hf_deadline *deadline) {
+    // Others wait for what it holds: it must not be made to wait for what it has used here, and waits for what is held.
+    __attribute__((cleanup(unwound))) struct leaving leaving = {
+        .slices = slices, .waiter = {.never_banned = self->critical.critical_depth > 0}};
+    hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
+    hf_slices_enter(self);
+    int error = join_slices(lock, slices, self, deadline, &leaving);
+    hf_slices_exit(self);
+    hf_left_wait_end(&leaving.left);
+    return error;
 }
 
 static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
@@ -178,9 +221,7 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
     if (hf_slices_are_closed_to(self))
         return acquire_uncounted(lock, self, deadline);
     hf_thread_follow_name(self);
-    hf_slices_enter(self);
-    int error = join_slices(lock, slices, self, deadline);
-    hf_slices_exit(self);
+    int error = join_until_done_or_left(lock, slices, self, deadline);
     // POSIX: a timed lock takes what is free at its end, whosever the slice is.
     return error && hf_uscl_try_acquire(lock, self) ? 0 : error;
 }

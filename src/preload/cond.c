@@ -12,6 +12,7 @@
 #include "preload/policy.h"
 #include "preload/shared_cond.h"
 #include "preload/symbol_version.h"
+#include "thread/left_wait.h"
 
 bool hf_cond_is_laid_out_as_known(void) {
     pthread_condattr_t attributes;
@@ -58,9 +59,17 @@ static void move_to_mutex(struct hf_waiter *chosen) {
         hf_waiter_give_turn(chosen);
 }
 
+// How far a wait has come.
+enum progress {
+    WAIT_BEGINS, // to be one; the mutex is the caller's until its release
+    WAIT_SLEEPS, // without the mutex
+    WAIT_ENDS,   // is no waiter any more: it takes the mutex again, or has never given it back
+};
+
 struct wait {
+    struct hf_left_wait left;
     struct hf_waiter waiter;
-    bool sleeping;
+    uint32_t progress;
 };
 
 static int take_mutex_again(struct hf_waiter *waiter) {
@@ -76,12 +85,45 @@ static bool refuses_wait(pthread_mutex_t *mutex) {
     return hf_mutex_is_chosen(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
 }
 
-// Cancellation comes here by unwinding, before the program's own clean-up handlers run, which expect to have the mutex.
-static void end_cancelled_wait(struct wait *wait) {
-    if (!wait->sleeping)
+// It was cancelled, or left by siglongjmp. Before the program's own clean-up handlers run, and before who jumped goes on:
+// they expect to have the mutex.
+static void leave(struct hf_left_wait *left) {
+    struct wait *wait = (struct wait *)left;
+    if (wait->progress == WAIT_ENDS)
         return;
+    struct hf_mutex *mutex = hf_mutex_in(wait->waiter.mutex);
+    // Of a mutex of glibc's it is not known; of one of ours it is, but for some instructions.
+    bool has_mutex =
+        wait->progress == WAIT_BEGINS && (!hf_mutex_is_chosen(mutex) || hf_mutex_is_owned_by(mutex, left->self));
+    if (wait->progress == WAIT_SLEEPS)
+        hf_store_relaxed(&left->self->critical.critical_depth, left->depth);
     hf_waiter_leave_cancelled(&wait->waiter);
-    take_mutex_again(&wait->waiter);
+    if (!has_mutex)
+        take_mutex_again(&wait->waiter);
+    left->depth = left->self->critical.critical_depth;
+}
+
+static void unwound(struct wait *wait) {
+    hf_left_wait_unwound(&wait->left);
+}
+
+static __attribute__((noinline)) int sleep_until(struct wait *wait, pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                                 const struct hf_deadline *deadline) {
+    hf_condition_join(hf_condition_in(cond), &wait->waiter, mutex);
+    int error = hf_mutex_unlock_to_wait(mutex);
+    if (error) {
+        hf_waiter_leave_cancelled(&wait->waiter); // refused by glibc
+        hf_store_relaxed(&wait->progress, WAIT_ENDS);
+        return error;
+    }
+    wait->left.depth = wait->left.self->critical.critical_depth;
+    hf_store_relaxed(&wait->progress, WAIT_SLEEPS);
+    int result = hf_condition_sleep(&wait->waiter, deadline);
+    if (result == ETIMEDOUT && !hf_waiter_leave(&wait->waiter))
+        result = 0; // chosen just then
+    hf_store_relaxed(&wait->progress, WAIT_ENDS);
+    error = take_mutex_again(&wait->waiter);
+    return error ? error : result;
 }
 
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct hf_deadline *deadline) {
@@ -90,21 +132,17 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
     if (HF_UNLIKELY(refuses_wait(mutex)))
         return EPERM;
     int saved_errno = errno;
-    __attribute__((cleanup(end_cancelled_wait))) struct wait wait = {.sleeping = false};
-    hf_condition_join(hf_condition_in(cond), &wait.waiter, mutex);
-    int error = hf_mutex_unlock_to_wait(mutex);
-    if (error) {
-        hf_waiter_leave_cancelled(&wait.waiter); // refused by glibc
-        return error;
-    }
-    wait.sleeping = true;
-    int result = hf_condition_sleep(&wait.waiter, deadline);
-    wait.sleeping = false;
-    if (result == ETIMEDOUT && !hf_waiter_leave(&wait.waiter))
-        result = 0; // chosen just then
-    error = take_mutex_again(&wait.waiter);
+    struct hf_thread_record *self = hf_self();
+    __attribute__((cleanup(unwound))) struct wait wait;
+    wait.progress = WAIT_BEGINS;
+    wait.waiter.mutex = mutex;
+    wait.waiter.state = HF_WAITER_GONE;
+    wait.waiter.has_list = wait.waiter.moved = false;
+    hf_left_wait_begin(&wait.left, self, self->critical.critical_depth, leave);
+    int error = sleep_until(&wait, cond, mutex, deadline);
+    hf_left_wait_end(&wait.left);
     errno = saved_errno;
-    return error ? error : result;
+    return error;
 }
 
 int hf_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {

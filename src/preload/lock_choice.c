@@ -16,6 +16,7 @@
 #include "preload/lock_rules.h"
 #include "preload/policy.h"
 #include "preload/rwlock_choice.h"
+#include "thread/left_wait.h"
 #include "thread/thread_kind.h"
 
 struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGUARD
@@ -42,7 +43,7 @@ static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *d
     return true;
 }
 
-static int take_word(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
+static int take_word(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     bool gated = hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED; // not in a child
     for (int polls = 0; gated && polls < HF_POLLS_BEHIND_GATE; polls++) {
         if (hf_load_relaxed(&mutex->word) == HF_WORD_FREE && hf_word_trylock(&mutex->word, HF_WORD_HELD))
@@ -51,7 +52,32 @@ static int take_word(struct hf_mutex *mutex, const struct hf_deadline *deadline)
     }
     if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
         return 0;
-    return hf_word_lock_blocking(&mutex->word, deadline);
+    return hf_word_lock_or_leave(&mutex->word, self, self->critical.critical_depth, deadline);
+}
+
+struct gate_passed {
+    struct hf_left_wait left;
+    struct hf_mutex *mutex;
+};
+
+static void close_gate_behind(struct hf_left_wait *left) {
+    struct hf_mutex *mutex = ((struct gate_passed *)left)->mutex;
+    hf_choice_of(mutex)->gate->unlock(mutex->gate);
+}
+
+static void unwound(struct gate_passed *passed) {
+    hf_left_wait_unwound(&passed->left);
+}
+
+// Behind the gate, which is open for the next one if this leaves. (Who leaves the wait for a ticket's or an MCS lock's
+// gate is waited for ever after: these two have no way to leave, docs/interposer.md.)
+static int take_word_behind_gate(struct hf_mutex *mutex, struct hf_thread_record *self,
+                                 const struct hf_deadline *deadline) {
+    __attribute__((cleanup(unwound))) struct gate_passed passed = {.mutex = mutex};
+    hf_left_wait_begin(&passed.left, self, self->critical.critical_depth, close_gate_behind);
+    int error = take_word(mutex, self, deadline);
+    hf_left_wait_end(&passed.left);
+    return error;
 }
 
 static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline,
@@ -64,7 +90,7 @@ static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, 
         if (!pass_gate_before(mutex, deadline))
             return ETIMEDOUT;
     }
-    int error = take_word(mutex, deadline);
+    int error = hf_word_trylock(&mutex->word, HF_WORD_HELD) ? 0 : take_word_behind_gate(mutex, self, deadline);
     if (error)
         gate->unlock(mutex->gate);
     else
@@ -81,7 +107,7 @@ static int acquire_blocking(struct hf_mutex *mutex, struct hf_thread_record *sel
     hf_count(self, contended);
     hf_count(self, blocked);
     hf_wait_falls_asleep(wait);
-    int error = hf_word_lock_blocking(&mutex->word, deadline);
+    int error = hf_word_lock_or_leave(&mutex->word, self, self->critical.critical_depth, deadline);
     hf_wait_awakes(wait);
     return error;
 }

@@ -12,53 +12,66 @@
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex_layout.h"
-#include "thread/thread_record.h"
+#include "thread/left_wait.h"
 
 struct owed {
-    uint32_t depth;
+    struct hf_left_wait left;
     const uint32_t *counted_on; // NULL: nowhere
 };
 
-// When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before. Cancellation comes
-// here by unwinding, before the program's own clean-up handlers run, which unlock the mutex.
-static void give_back(struct owed *owed) {
-    hf_store_relaxed(&hf_self()->critical.critical_depth, owed->depth);
+// When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before: glibc has taken it
+// by now, also for who was cancelled or leaves by siglongjmp.
+static void give_back(struct hf_left_wait *left) {
+    struct owed *owed = (struct owed *)left;
+    hf_store_relaxed(&left->self->critical.critical_depth, left->depth);
     hf_program_order();
-    if (owed->counted_on)
-        hf_sleeper_goes(owed->counted_on);
+    const uint32_t *counted_on = owed->counted_on;
+    owed->counted_on = NULL;
+    if (counted_on)
+        hf_sleeper_goes(counted_on);
 }
 
-static struct owed stand_aside(pthread_mutex_t *posix) {
+static void unwound(struct owed *owed) {
+    hf_left_wait_unwound(&owed->left);
+}
+
+static void stand_aside(struct owed *owed, pthread_mutex_t *posix) {
     struct hf_thread_record *self = hf_self();
-    struct owed owed = {.depth = self->critical.critical_depth, .counted_on = NULL};
+    hf_left_wait_begin(&owed->left, self, self->critical.critical_depth, give_back);
     struct hf_mutex *mutex = hf_mutex_in(posix);
     enum hf_mutex_type type = hf_mutex_type_of(mutex);
     bool refused = (type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !hf_mutex_is_owned_by(mutex, self);
     if (hf_mutex_is_chosen(mutex) && !refused) {
         hf_sleeper_comes(&mutex->word);
-        owed.counted_on = &mutex->word;
+        owed->counted_on = &mutex->word;
         hf_turns_give_all(hf_mutex_take_turns_owed(mutex));
         hf_chosen_stand_aside(mutex, self);
         hf_critical_leave(self);
         if (hf_is_observed(self, &mutex->word))
             hf_note_release(self);
     }
-    return owed;
 }
 
-#define HF_WHILE_STANDING_ASIDE(mutex) __attribute__((cleanup(give_back), unused)) struct owed owed = stand_aside(mutex)
+static int come_back(struct owed *owed, int error) {
+    give_back(&owed->left);
+    hf_left_wait_end(&owed->left);
+    return error;
+}
 
 int hf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-    HF_WHILE_STANDING_ASIDE(mutex);
-    return hf_glibc()->cond_wait(cond, mutex);
+    __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
+    stand_aside(&owed, mutex);
+    return come_back(&owed, hf_glibc()->cond_wait(cond, mutex));
 }
 
 int hf_shared_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
-    HF_WHILE_STANDING_ASIDE(mutex);
-    return hf_glibc()->cond_timedwait(cond, mutex, at);
+    __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
+    stand_aside(&owed, mutex);
+    return come_back(&owed, hf_glibc()->cond_timedwait(cond, mutex, at));
 }
 
 int hf_shared_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at) {
-    HF_WHILE_STANDING_ASIDE(mutex);
-    return hf_glibc()->cond_clockwait(cond, mutex, clock, at);
+    __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
+    stand_aside(&owed, mutex);
+    return come_back(&owed, hf_glibc()->cond_clockwait(cond, mutex, clock, at));
 }

@@ -189,6 +189,37 @@ TEST_F(condition, AForkedChildHasNoneOfTheWaitersAndOwesThemNothing) {
     EXPECT_EQ(status, 0);
 }
 
+// Shown able to fail: with the process's depth told by the four lower bits alone, the sixteenth descendant gives turns.
+TEST_F(condition, ADescendantOwesNothingHoweverFarDown) {
+    constexpr int far = 40;
+    hf_turns_owed owed = 0;
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    for (int depth = 1; depth <= far; depth++) {
+        pid_t child = fork();
+        if (child > 0) {
+            int status = -1;
+            waitpid(child, &status, 0);
+            if (depth > 1)
+                _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+            EXPECT_EQ(status, 0);
+            break;
+        }
+        hf_turns_give_all(owed);
+        hf_turns_owed own = owed; // begins anew: what it owes is its own alone
+        hf_waiter own_waiter{};
+        own_waiter.state = HF_WAITER_CHOSEN;
+        hf_turns_owe(&own, &own_waiter);
+        int turns = 0;
+        sem_getvalue(&waiters[0].turn, &turns);
+        if (turns != 0 || own_waiter.next_chosen)
+            _exit(1);
+        if (depth == far)
+            _exit(0);
+    }
+    hf_turns_give_all(owed);
+    EXPECT_EQ(turns_had(), 1);
+}
+
 // A handler of the program's that runs in forked children before Holdfast's own: as registered by the constructor of a
 // library that the program is linked with.
 bool early_handler_waits = false;

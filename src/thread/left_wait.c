@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "thread/left_wait.h"
+
+#include "park/word_lock.h"
+
+void hf_wait_is_left(void *pointer) {
+    struct hf_left_wait *left = pointer;
+    void (*undo)(struct hf_left_wait *) = left->undo;
+    if (!undo)
+        return;
+    left->undo = NULL; // once
+    hf_thread_awakes(left->self);
+    undo(left);
+    hf_store_relaxed(&left->self->in_slices, left->slices);
+    hf_store_relaxed(&left->self->critical.critical_depth, left->depth);
+}
+
+struct word_wait {
+    struct hf_left_wait left;
+    const uint32_t *word;
+};
+
+static void unwound(struct word_wait *wait) {
+    hf_left_wait_unwound(&wait->left);
+}
+
+static void hand_wake_on(struct hf_left_wait *left) {
+    hf_word_wake(((struct word_wait *)left)->word);
+}
+
+int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
+                          const struct hf_deadline *deadline) {
+    __attribute__((cleanup(unwound))) struct word_wait wait = {.word = word};
+    hf_left_wait_begin(&wait.left, self, depth, hand_wake_on);
+    int error = hf_word_lock_blocking(word, deadline);
+    hf_left_wait_end(&wait.left);
+    return error;
+}

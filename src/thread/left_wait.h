@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Waits that do not return. A signal handler may leave one by siglongjmp (a classical time-out) or pthread_exit, a
+// thread may be cancelled in one, asynchronously too. What the wait has begun is undone then: the waiter leaves lists
+// and queues, it is not critical any more, and a wake that it may have had goes to another one.
+//
+//     begin() --> the wait, in a function that is called in between --> end()
+//        |                            |
+//        |                            +-- left by siglongjmp: the C library calls who has been pushed and whose frame
+//        |                            |   goes, deepest first
+//        |                            +-- left by unwinding: the same, or, by an exception, the frame's clean-up
+//        +--------------------------------+--> undo()
+//
+// The C library's list of clean-up functions is per thread and knows them by the addresses of their frames: so a
+// handler that runs on a stack of its own (sigaltstack) and leaves by siglongjmp undoes nothing if that stack lies above
+// the thread's, here as in the C library's own waits. Costs two calls a wait, and nothing where nobody waits.
+//
+// L1  What undo() reads was stored before what it undoes, or after: each store that it depends on is the thread's own,
+//     in program order. Where a state is changed in the same instant as it is noted lie a few instructions in which a
+//     handler that leaves finds neither; they cost what POSIX says they may cost, since it allows no such jump at all.
+#ifndef HF_THREAD_LEFT_WAIT_H
+#define HF_THREAD_LEFT_WAIT_H
+
+#include <pthread.h>
+
+#include "park/deadline.h"
+#include "thread/thread_record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// On the waiter's stack, the first member of what undo() needs.
+struct hf_left_wait {
+    struct _pthread_cleanup_buffer pushed;
+    void (*undo)(struct hf_left_wait *left); // NULL: the wait is over
+    struct hf_thread_record *self;
+    uint32_t depth;    // critical_depth after the wait was left
+    uint16_t slices;   // in_slices
+    bool was_unqueued; // it was in no queue of spinning waiters
+};
+
+// glibc's; pthread.h does not declare them any more.
+extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *buffer, void (*function)(void *), void *argument);
+extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer, int runs_it);
+
+// What the C library calls.
+void hf_wait_is_left(void *left) __attribute__((cold, visibility("hidden")));
+
+// `depth`: what the caller's is without the wait.
+static inline void hf_left_wait_begin(struct hf_left_wait *left, struct hf_thread_record *self, uint32_t depth,
+                                      void (*undo)(struct hf_left_wait *left)) {
+    left->self = self;
+    left->depth = depth;
+    left->slices = self->in_slices;
+    left->was_unqueued = hf_load_relaxed(&self->critical.queue_state) == HF_QUEUE_IDLE;
+    left->undo = undo;
+    _pthread_cleanup_push(&left->pushed, hf_wait_is_left, left);
+}
+
+static inline void hf_left_wait_end(struct hf_left_wait *left) {
+    left->undo = NULL;
+    hf_program_order();
+    _pthread_cleanup_pop(&left->pushed, 0);
+}
+
+// For __attribute__((cleanup)) of each frame that has one: exceptions do not go by the C library's list.
+static inline void hf_left_wait_unwound(struct hf_left_wait *left) {
+    if (HF_LIKELY(!left->undo))
+        return;
+    _pthread_cleanup_pop(&left->pushed, 0);
+    hf_wait_is_left(left);
+}
+
+// hf_word_lock_blocking; who leaves it hands on a wake that it may have had (I2, park/word_lock.h). `depth`: what the
+// caller's is without the lock.
+int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
+                          const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
