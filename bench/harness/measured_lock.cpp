@@ -55,6 +55,8 @@ const hf_lock_kind &find_lock(const std::string &name) {
         return *kind;
     std::string known = "glibc, default, rwscl";
     for (const peer &one : peers()) {
+        if (name == one.kind.name && !one.kind.lock)
+            throw lock_left_out("the library of '" + name + "' was missing when holdfast was built");
         if (name == one.kind.name && !one.available)
             throw std::invalid_argument("the lock '" + name + "' needs what this kernel does not have");
         if (name == one.kind.name)

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "lock/lock_table.h"
@@ -14,8 +15,13 @@ namespace holdfast::bench {
 // RW-SCL's name. Where there are no readers, it is a mutex that only writers take.
 inline constexpr const char *rwscl_name = "rwscl";
 
-// Throws std::invalid_argument with a sentence that lists the known names, or says why a lock is not to be had here. A
-// peer's trylock may be nullptr.
+// Why a lock of peer_list.def is not in this build.
+class lock_left_out : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Throws lock_left_out, or std::invalid_argument with a sentence that lists the known names or says why this kernel is
+// not enough for a lock. A peer's trylock may be nullptr.
 const hf_lock_kind &find_lock(const std::string &name);
 
 // Whether polls of that lock's waiters are counted (peers/poll_count.h): not those of the libraries' locks.

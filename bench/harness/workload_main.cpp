@@ -10,6 +10,7 @@
 #include "cli/result_record.hpp"
 #include "cli/statistics.hpp"
 #include "cli/workload.hpp"
+#include "harness/measured_lock.hpp"
 #include "holdfast/uscl.h"
 
 namespace holdfast::bench {
@@ -115,6 +116,9 @@ int workload_main(int argc, char **argv, const std::string &name,
             return app.exit(error);
         fmt::print(stderr, "{}: {}\n", name, error.what());
         return exit_usage;
+    } catch (const lock_left_out &error) {
+        fmt::print(stderr, "{}: {}\n", name, error.what());
+        return cli::exit_absent;
     } catch (const std::invalid_argument &error) {
         fmt::print(stderr, "{}: {}\n", name, error.what());
         return exit_usage;

@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+// All zero: left out of this build.
 struct hf_peer {
     size_t bytes; // a free lock is that many zero bytes, aligned to a cache line
     void (*lock)(void *lock);
