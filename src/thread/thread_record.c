@@ -26,9 +26,20 @@ static struct {
     bool notes;             // acquisitions are to be noted
     uint32_t shared_slabs;  // slabs whose counters can still be shared
     char *shared_counters;  // the shared memory for their counters
-    pthread_key_t exit_key;
-    bool exit_key_made;
 } pool = {.slab_used = HF_SLAB_RECORDS};
+
+// By a key we learn that a thread exits. It is one that no program misses: not the first (0 is what a variable says that
+// nobody has set), and none for which glibc would have to allocate memory in a thread's first lock. And it is given up
+// to a program that wants all keys there are (preload/keys.c). Without it records are left behind, as by threads that
+// lock after their last destructor.
+//
+//     NONE --> BEING_MADE --> MADE --> GIVEN_UP
+//                   +--------------------^   there is none to be had
+enum { EXIT_KEY_NONE, EXIT_KEY_BEING_MADE, EXIT_KEY_MADE, EXIT_KEY_GIVEN_UP };
+static struct {
+    uint32_t state;
+    pthread_key_t key;
+} exit_key;
 
 static struct hf_fork_page page; // park/fork_mark.h
 static bool zeroed_by_fork;
@@ -232,6 +243,45 @@ static void release(void *record_pointer) {
     hf_masked_unlock(&pool.word, &saved);
 }
 
+// Values of keys below that lie in glibc's descriptor of the thread.
+enum { HF_KEYS_INSIDE_THREADS = 32 };
+
+// The highest key of those inside threads. Those below are given back.
+static uint32_t find_exit_key(void) {
+    pthread_key_t keys[HF_KEYS_INSIDE_THREADS + 1];
+    int made = 0, inside = 0;
+    while (inside == made && made <= HF_KEYS_INSIDE_THREADS && pthread_key_create(&keys[made], release) == 0)
+        inside += keys[made++] < HF_KEYS_INSIDE_THREADS;
+    for (int i = 0; i < made; i++) {
+        if (i != inside - 1)
+            pthread_key_delete(keys[i]);
+    }
+    if (inside == 0)
+        return EXIT_KEY_GIVEN_UP;
+    exit_key.key = keys[inside - 1];
+    return EXIT_KEY_MADE;
+}
+
+// Without the pool's lock. A thread that comes while another one makes it does without.
+static void make_exit_key(void) {
+    uint32_t none = EXIT_KEY_NONE;
+    if (hf_load_relaxed(&exit_key.state) == none && hf_cas_acquire(&exit_key.state, none, EXIT_KEY_BEING_MADE))
+        hf_store_release(&exit_key.state, find_exit_key());
+}
+
+// The program may have been given the key just then: it has no value in this thread yet, for the thread is here.
+static void ask_for_notice_of_exit(struct hf_thread_record *self) {
+    if (hf_load_acquire(&exit_key.state) != EXIT_KEY_MADE)
+        return;
+    pthread_setspecific(exit_key.key, self);
+    if (hf_load_acquire(&exit_key.state) != EXIT_KEY_MADE)
+        pthread_setspecific(exit_key.key, NULL);
+}
+
+bool hf_thread_give_up_exit_key(void) {
+    return hf_cas_acquire(&exit_key.state, EXIT_KEY_MADE, EXIT_KEY_GIVEN_UP) && pthread_key_delete(exit_key.key) == 0;
+}
+
 // Gives a thread that has a record another one, after the slabs that there were have been forgotten.
 static void move_to_new_slab(void) {
     struct hf_thread_record *before = hf_self_record;
@@ -247,8 +297,7 @@ static void move_to_new_slab(void) {
     }
     hf_program_order();
     hf_self_record = self;
-    if (pool.exit_key_made)
-        pthread_setspecific(pool.exit_key, self);
+    ask_for_notice_of_exit(self);
 }
 
 // Handlers that were registered before ours may have started threads in the child.
@@ -278,9 +327,8 @@ __attribute__((constructor)) static void watch_forks(void) {
 struct hf_thread_record *hf_thread_record_acquire(void) {
     int saved_errno = errno;
     sigset_t saved;
+    make_exit_key();
     lock_pool(&saved);
-    if (!pool.exit_key_made)
-        pool.exit_key_made = pthread_key_create(&pool.exit_key, release) == 0;
     struct hf_thread_record *self = hf_self_record; // a signal handler that ran just before may have acquired it
     if (!self) {
         self = take();
@@ -289,8 +337,7 @@ struct hf_thread_record *hf_thread_record_acquire(void) {
         hf_self_record = self; // before anything below can lock and come here again
     }
     hf_masked_unlock(&pool.word, &saved);
-    if (pool.exit_key_made)
-        pthread_setspecific(pool.exit_key, self);
+    ask_for_notice_of_exit(self);
     errno = saved_errno;
     return self;
 }

@@ -162,6 +162,10 @@ static inline void hf_thread_awakes(struct hf_thread_record *self) {
 // Has no second thread had a record yet, here or in the processes that this one was forked from?
 bool hf_thread_was_always_alone(void);
 
+// Records are given back by the destructor of a pthread key. Gives that up, for a program that wants each key there is:
+// true when one is free now. From then on records of threads that exit are found when others are needed.
+bool hf_thread_give_up_exit_key(void) __attribute__((cold));
+
 // Where hf_self_record lies relative to the thread pointer: the one number that a process registers with the monitor.
 int64_t hf_thread_record_tls_offset(void);
 

@@ -117,8 +117,17 @@ protected:
     static constexpr int many = 10 * HF_SLAB_RECORDS;
 
     static void SetUpTestSuite() {
-        hf_self(); // the key by which records are given back comes first
-        ASSERT_EQ(pthread_key_create(&late_key, lock_in_the_last_round), 0);
+        hf_self();
+        // Behind the key by which records are given back, which is one of the first 32.
+        std::vector<pthread_key_t> before;
+        do {
+            before.push_back(0);
+            ASSERT_EQ(pthread_key_create(&before.back(), lock_in_the_last_round), 0);
+        } while (before.back() < 32);
+        late_key = before.back();
+        before.pop_back();
+        for (pthread_key_t key : before)
+            pthread_key_delete(key);
     }
     static void TearDownTestSuite() { pthread_key_delete(late_key); }
 
@@ -200,6 +209,19 @@ TEST_F(left_behind_records, AreLeftAloneOnceAnotherProcessHasTakenOne) {
             EXPECT_FALSE(of_many().contains(living));
         }).join();
         return !testing::Test::HasFailure();
+    }));
+}
+
+// The record of a thread that is gone is another's, without a key too, once there are many.
+TEST(thread_record, AreFoundWithoutAKey) {
+    EXPECT_TRUE(in_child([] {
+        hf_self();
+        if (!hf_thread_give_up_exit_key() || hf_thread_give_up_exit_key())
+            return false;
+        std::set<hf_thread_record *> records;
+        for (int i = 0; i < 10 * HF_SLAB_RECORDS; i++)
+            std::thread([&records] { records.insert(hf_self()); }).join();
+        return records.size() < 8u * HF_SLAB_RECORDS;
     }));
 }
 
