@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Condition variables: a list of waiters, and semaphores on their stacks.
+// Condition variables: a list of waiters, and their turns: words on their stacks.
 // C code: src/lock/condition.h (a waiter's states, C1 to C5), src/lock/condition.c, src/preload/cond.c.
 //
 //     join() --> WAITING -- taken by a signal or a broadcast --> CHOSEN --> its turn --> mutex
@@ -8,7 +8,7 @@
 //                               +-----------------------------------+
 //
 // What is done under a list's lock is one step, since the store that makes the list empty, which is seen without the
-// lock, is the last one; that lock's own model is word_lock.pml. So is a semaphore's post, and a
+// lock, is the last one; that lock's own model is word_lock.pml. So is a turn's store, and a
 // wait that ends. The mutex is one that excludes and that anyone may get next. What a thread sees of the list without
 // the lock (hf_condition_may_have_waiters) is a step of its own.
 //
@@ -57,7 +57,7 @@ byte waiter[WAITERS + 1]; // state
 byte next[WAITERS + 1];
 byte previous[WAITERS + 1];
 bool by_signal[WAITERS + 1];
-byte turn[WAITERS + 1]; // the semaphores
+byte turn[WAITERS + 1]; // the words
 #ifdef MOVES
 bool sleepers;             // the word: HELD, or HELD_WITH_SLEEPERS
 bool moved[WAITERS + 1];

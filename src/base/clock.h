@@ -7,15 +7,25 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/atomic.h"
 #include "base/cpu.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-static inline uint64_t hf_monotonic_ns(void) {
+// The kernel's clocks as they are. libc's clock_gettime may be a preload's that tells another time than the one by which
+// the kernel ends a sleep (faketime).
+extern int (*hf_read_clock)(clockid_t clock, struct timespec *now) __attribute__((visibility("hidden")));
+
+static inline struct timespec hf_time_on(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    hf_load_relaxed (&hf_read_clock)(clock, &now);
+    return now;
+}
+
+static inline uint64_t hf_monotonic_ns(void) {
+    struct timespec now = hf_time_on(CLOCK_MONOTONIC);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 

@@ -17,14 +17,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-// The one place that tells processors apart: a directory each.
-#if defined(__x86_64__)
-#include "base/architecture/x86_64/system_call_instruction.h"
-#elif defined(__aarch64__)
-#include "base/architecture/aarch64/system_call_instruction.h"
-#else
-#error "this processor has no base/architecture/PROCESSOR/system_call_instruction.h yet"
-#endif
+#include "kernel_entry.h"
 
 static inline long hf_sys_futex(const uint32_t *word, int operation, uint32_t value, const struct timespec *timeout,
                                 const uint32_t *second_word, uint32_t third_value) {

@@ -3,6 +3,7 @@
 #include "lock/condition.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "base/address_hash.h"
 #include "base/check.h"
@@ -141,7 +142,6 @@ static bool may_poll(uint32_t waiting) {
 
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
     *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_GONE};
-    sem_init(&waiter->turn, 0, 0);
     struct list_lock *lock = acquire_list_of(condition);
     hf_store_relaxed(&waiter->has_list, true);
     forget_waiters_of_parent(condition);
@@ -167,7 +167,7 @@ static bool poll_for_turn(struct hf_waiter *self) {
     struct hf_patience patience = {.polls_left = HF_CONDITION_PATIENCE_POLLS};
     bool has_turn;
     do
-        has_turn = sem_trywait(&self->turn) == 0;
+        has_turn = hf_load_acquire(&self->turn) == HF_TURN_GIVEN;
     while (!has_turn && hf_patience_left(&patience));
     if (has_turn)
         hf_spin_rounds_was_good(rounds, self->wait_number);
@@ -176,12 +176,25 @@ static bool poll_for_turn(struct hf_waiter *self) {
     return has_turn;
 }
 
+// Acquire: pairs with the release of who gives the turn.
 static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *deadline) {
-    for (;;) {
-        int failed = deadline ? sem_clockwait(&self->turn, deadline->clock, &deadline->at) : sem_wait(&self->turn);
-        if (!failed || errno == ETIMEDOUT)
-            return failed ? ETIMEDOUT : 0;
+    hf_cas_relaxed(&self->turn, HF_TURN_NONE, HF_TURN_AWAITED_ASLEEP);
+    while (hf_load_acquire(&self->turn) != HF_TURN_GIVEN) {
+        if (hf_futex_wait(&self->turn, HF_TURN_AWAITED_ASLEEP, deadline) == ETIMEDOUT)
+            return ETIMEDOUT;
     }
+    return 0;
+}
+
+// The C library's own sleeps are cancellation points in this way, too: while it sleeps, a thread may be cancelled at any
+// instruction. It unwinds from there, so there must be a frame. A turn that has come by then stays where it is.
+static __attribute__((noinline)) int sleep_cancellably(struct hf_waiter *self, const struct hf_deadline *deadline) {
+    self->is_cancellable = true;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &self->cancel_type);
+    int error = sleep_until_turn(self, deadline);
+    self->is_cancellable = false;
+    pthread_setcanceltype(self->cancel_type, NULL);
+    return error;
 }
 
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
@@ -190,7 +203,7 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
     if (!poll_for_turn(self)) {
         hf_hint_look_again();
         hf_thread_falls_asleep(hf_self());
-        error = sleep_until_turn(self, deadline);
+        error = sleep_cancellably(self, deadline);
         hf_thread_awakes(hf_self());
     }
     if (!error) {
@@ -274,6 +287,9 @@ static void leave_interrupted(struct hf_waiter *self) {
 
 void hf_waiter_leave_cancelled(struct hf_waiter *self) {
     hf_thread_awakes(hf_self()); // if it slept, its sleep did not return
+    if (self->is_cancellable)
+        pthread_setcanceltype(self->cancel_type, NULL);
+    self->is_cancellable = false;
     if (self->has_list) {
         leave_interrupted(self);
         return;
@@ -310,22 +326,22 @@ struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
 
 void hf_waiter_give_turn(struct hf_waiter *chosen) {
     HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
-    sem_post(&chosen->turn);
+    // The last touch: then its node may be gone, and a wake uses the address only.
+    if (hf_exchange_release(&chosen->turn, HF_TURN_GIVEN) == HF_TURN_AWAITED_ASLEEP)
+        hf_futex_wake(&chosen->turn, 1);
 }
 
-// The kernel moves who sleeps on the semaphore, if its value is what the C library sleeps on: glibc's is, and lies
-// first.
-// If not, or if the waiter does not sleep yet, nobody is moved, and the post wakes it as ever. Until the post it can't
-// go (C2), and before it the semaphore is empty: no other sleep is met there.
+// If the waiter does not sleep yet, or the kernel refuses, nobody is moved, and the turn wakes it as ever. Until the
+// turn it can't go (C2): no other sleep is met there.
 void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
     HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
-    chosen->moved = true;   // published by the post
+    chosen->moved = true;   // published by the turn
     hf_sleeper_comes(word); // on its behalf; it goes when it has the mutex (C5)
     // Relaxed: the word is the caller's. An exchange, since others announce their sleeps on it meanwhile.
     uint32_t was __attribute__((unused)) = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
     HF_CHECK("I1", was != HF_WORD_FREE);
-    hf_futex_move((const uint32_t *)(const void *)&chosen->turn, word);
-    sem_post(&chosen->turn);
+    hf_futex_move(&chosen->turn, word);
+    hf_waiter_give_turn(chosen);
 }
 
 // The bits of a word that no address of a waiter has: those of its alignment, and those above what a process is given

@@ -9,7 +9,7 @@
 //
 // Who chooses also has to see to it that each of the chosen gets its turn; preload/cond.c does.
 //
-// Meanwhile it sleeps on the turn's semaphore. Before that it polls it for a moment, where that has been of use at this
+// Meanwhile it sleeps on the turn's word. Before that it polls it for a moment, where that has been of use at this
 // condition variable, or at another that shares its list's lock: to be woken takes longer than to do what most waiters
 // wait for, on a CPU that has gone to sleep itself ten times as long. Who gives a turn to one that polls calls no
 // kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
@@ -17,14 +17,14 @@
 // Invariants:
 // C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the list's lock.
 // C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it the turn may still
-//     touch its node. Each has a semaphore for it, which keeps a turn that comes early.
+//     touch its node. Each has a word for it, which keeps a turn that comes early.
 // C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its place.
 // C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed and its memory
 //     freed: they do not touch it any more. So the store that makes the list empty is the last one, as it is seen
 //     without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
 //     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose (C3).
 // C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner of the
-//     mutex does not wake the chosen: it moves their sleep from the semaphore to the mutex's word, where each unlock
+//     mutex does not wake the chosen: it moves their sleep from the turn's word to the mutex's, where each unlock
 //     wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (S1, park/sleepers.h)
 //     until it has the mutex, and it takes it as that, however its sleep ended: the wake that it may have had was one
 //     of the word's (I2, park/word_lock.h). So who joins will take the mutex again.
@@ -33,7 +33,6 @@
 #define HF_LOCK_CONDITION_H
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -60,6 +59,13 @@ enum hf_waiter_list_kind {
     HF_WAITER_LISTS,
 };
 
+// A turn comes once and stays, for one that comes too early or too late to be slept for.
+enum hf_turn_state {
+    HF_TURN_NONE = 0,
+    HF_TURN_AWAITED_ASLEEP, // or about to sleep
+    HF_TURN_GIVEN,
+};
+
 // One thread's wait; on its stack.
 struct hf_waiter {
     struct {
@@ -72,10 +78,12 @@ struct hf_waiter {
     uint32_t wait_number;   // under its list's lock, for lock/spin_rounds.h
     bool may_poll;          // it has not come to too many others
     enum hf_waiter_state state;
-    bool by_signal; // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
-    bool moved;     // CHOSEN, and may have slept on the mutex's word since (C5)
-    bool has_list;  // the waiter has its list's lock, and joins or leaves
-    sem_t turn;
+    bool by_signal;      // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
+    bool moved;          // CHOSEN, and may have slept on the mutex's word since (C5)
+    bool has_list;       // the waiter has its list's lock, and joins or leaves
+    bool is_cancellable; // at any instruction, and so before its type of cancellation was
+    int cancel_type;     // this one, PTHREAD_CANCEL_DEFERRED as a rule
+    uint32_t turn;       // enum hf_turn_state
 } __attribute__((aligned(HF_WAITER_ALIGNMENT)));
 
 // Zeroed memory has no waiters. Fits into what glibc leaves of a pthread_cond_t (preload/cond_layout.h).

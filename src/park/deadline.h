@@ -15,17 +15,15 @@ static inline bool hf_deadline_is_valid(const struct hf_deadline *deadline) {
 }
 
 static inline bool hf_deadline_has_passed(const struct hf_deadline *deadline) {
-    struct timespec now;
-    clock_gettime(deadline->clock, &now);
+    struct timespec now = hf_time_on(deadline->clock);
     return now.tv_sec > deadline->at.tv_sec ||
            (now.tv_sec == deadline->at.tv_sec && now.tv_nsec >= deadline->at.tv_nsec);
 }
 
 // Whichever comes first: the caller's deadline (NULL: none), or so many nanoseconds from now.
 static inline struct hf_deadline hf_deadline_or_in(const struct hf_deadline *deadline, uint64_t ns) {
-    struct timespec now;
     if (deadline) {
-        clock_gettime(deadline->clock, &now);
+        struct timespec now = hf_time_on(deadline->clock);
         // Both are small enough: a deadline that is far is cut off before it is multiplied.
         int64_t s = deadline->at.tv_sec - now.tv_sec;
         if (s < 1000000 && (s < 0 || (double)s * 1e9 + (double)(deadline->at.tv_nsec - now.tv_nsec) < (double)ns))

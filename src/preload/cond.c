@@ -137,7 +137,7 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
     wait.progress = WAIT_BEGINS;
     wait.waiter.mutex = mutex;
     wait.waiter.state = HF_WAITER_GONE;
-    wait.waiter.has_list = wait.waiter.moved = false;
+    wait.waiter.has_list = wait.waiter.moved = wait.waiter.is_cancellable = false;
     hf_left_wait_begin(&wait.left, self, self->critical.critical_depth, leave);
     int error = sleep_until(&wait, cond, mutex, deadline);
     hf_left_wait_end(&wait.left);

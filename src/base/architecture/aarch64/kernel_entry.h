@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The instruction that calls the kernel, on AArch64. Included by base/system_call.h.
-#ifndef HF_ARCHITECTURE_SYSTEM_CALL_INSTRUCTION_H
-#define HF_ARCHITECTURE_SYSTEM_CALL_INSTRUCTION_H
+// How the kernel is entered on AArch64. Included by base/system_call.h.
+#ifndef HF_ARCHITECTURE_KERNEL_ENTRY_H
+#define HF_ARCHITECTURE_KERNEL_ENTRY_H
+
+// What the kernel calls its clock in the vDSO.
+#define HF_VDSO_CLOCK "__kernel_clock_gettime"
 
 static inline long hf_system_call(long number, long a, long b, long c, long d, long e, long f) {
     register long which __asm__("x8") = number;
