@@ -8,6 +8,7 @@
 #define HF_BASE_SYSTEM_CALL_H
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -151,6 +152,11 @@ static inline long hf_sys_sendmsg(int fd, const struct msghdr *message, int flag
 
 static inline long hf_sys_recvmsg(int fd, struct msghdr *message, int flags) {
     return hf_system_call(SYS_recvmsg, fd, (long)message, flags, 0, 0, 0);
+}
+
+// Waits for so long; the kernel may change the time.
+static inline long hf_sys_ppoll(struct pollfd *waited, unsigned count, struct timespec *patience) {
+    return hf_system_call(SYS_ppoll, (long)waited, (long)count, (long)patience, 0, 0, 0);
 }
 
 #endif

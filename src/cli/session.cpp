@@ -56,7 +56,11 @@ namespace {
 
 // The service, if the programs can use it too: under sudo they run as another user than we ask as.
 service_report service_for_programs() {
-    service_report report = ask_service(service_socket());
+    service_report report = ask_service(service_socket(), HF_REGISTRATION_PATIENCE_MS); // programs wait no longer
+    if (report.is == service_report::state::running && !report.trusted)
+        return {.is = service_report::state::forbidden,
+                .sentence = "what listens on " + service_socket() +
+                            " is another user's, whom programs don't believe: unset HOLDFAST_SOCKET"};
     struct stat socket {};
     bool for_everybody = stat(service_socket().c_str(), &socket) != 0 || (socket.st_mode & S_IWOTH);
     if (report.is == service_report::state::running && invoker_before_sudo() && !for_everybody)

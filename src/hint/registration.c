@@ -3,6 +3,7 @@
 #include "hint/registration.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -11,9 +12,11 @@
 #include <sys/auxv.h>
 #include <sys/time.h>
 
+#include "base/clock.h"
 #include "base/descriptor_passing.h"
 #include "base/system_call.h"
 #include "hint/hint.h"
+#include "hint/trust.h"
 #include "observe/observation.h"
 #include "thread/thread_record.h"
 
@@ -58,59 +61,100 @@ static uint32_t number_of_program(void) {
     return (uint32_t)((getauxval(AT_RANDOM) * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-// Sends the request and returns how it was answered: with HF_REPLY_FAILED also if it was not. *descriptor is what a
-// good reply brings, the caller's to close, or -1.
-static struct hf_reply ask(const char *socket_name, enum hf_request_kind kind, int *descriptor) {
-    struct hf_reply reply = {.status = HF_REPLY_FAILED};
-    *descriptor = -1;
+// How a request went.
+struct outcome {
+    struct hf_reply reply; // HF_REPLY_FAILED also when there was none
+    int descriptor;        // what a good reply brings, the caller's to close, or -1
+    bool silent;           // trusted, and nothing came in time
+};
+
+// Signals that interrupt it cost no patience; a clock that stands still (a debugger's, a test's) makes no difference to
+// the rest.
+static bool comes_within(int fd, int patience_ms) {
+    const uint64_t ends_ns = hf_monotonic_ns() + (uint64_t)patience_ms * 1000000u;
+    struct pollfd answer = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        struct timespec patience = {.tv_sec = patience_ms / 1000, .tv_nsec = patience_ms % 1000 * 1000000};
+        long ready = hf_sys_ppoll(&answer, 1, &patience);
+        if (ready != -EINTR)
+            return ready > 0;
+        uint64_t now_ns = hf_monotonic_ns();
+        patience_ms = now_ns < ends_ns ? (int)((ends_ns - now_ns) / 1000000u) : 0;
+    }
+}
+
+static void take_answer(int fd, struct outcome *outcome) {
+    bool whole = hf_receive_message(fd, &outcome->reply, sizeof(outcome->reply), &outcome->descriptor);
+    if (!whole || outcome->reply.version != HF_REGISTRATION_VERSION)
+        outcome->reply.status = HF_REPLY_FAILED;
+    if (outcome->reply.status != HF_REPLY_DONE && outcome->descriptor >= 0) {
+        hf_sys_close(outcome->descriptor);
+        outcome->descriptor = -1;
+    }
+}
+
+static struct outcome ask(const char *socket_name, enum hf_request_kind kind, int patience_ms) {
+    struct outcome outcome = {.reply = {.status = HF_REPLY_FAILED}, .descriptor = -1};
     int fd = hf_connect(socket_name, HF_REGISTRATION_PATIENCE_MS);
-    if (fd < 0)
-        return reply;
+    if (fd < 0) {
+        outcome.silent = errno == EAGAIN; // too many are before us
+        return outcome;
+    }
     struct hf_request request = {.version = HF_REGISTRATION_VERSION,
                                  .kind = kind,
                                  .tls_offset = hf_thread_record_tls_offset(),
                                  .program = number_of_program()};
-    bool answered = hf_send_message(fd, &request, sizeof(request), -1) &&
-                    hf_receive_message(fd, &reply, sizeof(reply), descriptor) &&
-                    reply.version == HF_REGISTRATION_VERSION;
+    if (hf_trusts_listener(fd, socket_name) && hf_send_message(fd, &request, sizeof(request), -1)) {
+        outcome.silent = !comes_within(fd, patience_ms);
+        if (!outcome.silent)
+            take_answer(fd, &outcome);
+    }
     hf_sys_close(fd);
-    if (!answered)
-        reply.status = HF_REPLY_FAILED;
-    if (reply.status != HF_REPLY_DONE && *descriptor >= 0) {
-        hf_sys_close(*descriptor);
-        *descriptor = -1;
-    }
-    return reply;
+    return outcome;
 }
 
-// Whether it is worth while to ask for more there.
-static bool meet_monitor(const char *socket_name) {
-    int page_fd;
-    struct hf_reply reply = ask(socket_name, HF_REQUEST_REGISTER, &page_fd);
-    if (page_fd >= 0) {
-        hf_hint_listen(page_fd, reply.group);
-        hf_sys_close(page_fd);
+static struct outcome meet_monitor(const char *socket_name, int patience_ms) {
+    struct outcome outcome = ask(socket_name, HF_REQUEST_REGISTER, patience_ms);
+    if (outcome.descriptor >= 0) {
+        if (hf_is_frozen_map(outcome.descriptor))
+            hf_hint_listen(outcome.descriptor, outcome.reply.group);
+        hf_sys_close(outcome.descriptor);
     }
-    return reply.status == HF_REPLY_DONE || reply.status == HF_REPLY_NO_MONITOR;
+    return outcome;
 }
 
-static void begin_statistics(const char *socket_name) {
-    int memory_fd;
-    if (!socket_name || hf_statistics_are_on())
-        return;
-    ask(socket_name, HF_REQUEST_OWN_STATISTICS, &memory_fd);
-    if (memory_fd < 0)
-        return;
-    hf_statistics_begin(memory_fd);
-    hf_sys_close(memory_fd);
+// Whether it was answered.
+static bool begin_statistics(const char *socket_name, int patience_ms) {
+    struct outcome outcome = ask(socket_name, HF_REQUEST_OWN_STATISTICS, patience_ms);
+    if (outcome.descriptor >= 0) {
+        if (hf_is_memory_for_statistics(outcome.descriptor))
+            hf_statistics_begin(outcome.descriptor);
+        hf_sys_close(outcome.descriptor);
+    }
+    return !outcome.silent;
 }
+
+// Nobody is waited for twice: not by this process, nor by its forked children.
+static bool collector_is_silent;
 
 // A forked child inherits the page and, in the kernel, the registration. It notes nothing, unless somebody waits for
 // the sum of all processes.
 static void begin_statistics_in_child(void) {
     int saved_errno = errno;
-    begin_statistics(secure_getenv(HF_STATS_VARIABLE));
+    const char *collector = secure_getenv(HF_STATS_VARIABLE);
+    if (collector && !collector_is_silent && !hf_statistics_are_on())
+        collector_is_silent = !begin_statistics(collector, HF_COLLECTOR_PATIENCE_MS);
     errno = saved_errno;
+}
+
+// With the collector, which somebody waits for, or else with the monitor, if that had an answer.
+static void register_for_statistics(const char *collector, const char *monitor, bool answered) {
+    if (hf_statistics_are_on() || collector_is_silent)
+        return;
+    if (collector)
+        collector_is_silent = !begin_statistics(collector, HF_COLLECTOR_PATIENCE_MS);
+    else if (answered)
+        begin_statistics(monitor, HF_REGISTRATION_PATIENCE_MS);
 }
 
 // secure_getenv: a set-user-id program does not talk to whoever its caller names.
@@ -120,8 +164,11 @@ void hf_register(void) {
     const char *named = secure_getenv(HF_SOCKET_VARIABLE);
     const char *collector = secure_getenv(HF_STATS_VARIABLE);
     const char *monitor = named ? named : HF_SERVICE_SOCKET;
-    bool met = meet_monitor(monitor);
-    begin_statistics(collector ? collector : met ? monitor : NULL);
+    bool collects = collector && strcmp(collector, monitor) == 0;
+    struct outcome met = meet_monitor(monitor, collects ? HF_COLLECTOR_PATIENCE_MS : HF_REGISTRATION_PATIENCE_MS);
+    collector_is_silent = collects && met.silent;
+    bool answered = met.reply.status == HF_REPLY_DONE || met.reply.status == HF_REPLY_NO_MONITOR;
+    register_for_statistics(collector, monitor, answered);
     if (collector && !watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, begin_statistics_in_child) == 0;
     errno = saved_errno;

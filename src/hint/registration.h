@@ -18,6 +18,8 @@
 // STATISTICS by a descriptor of a process's memory to read in: of one of the asker's own user, or, for root, of any.
 // ABSENCES is answered, to the same askers, by a struct hf_process_absences.
 //
+// Whose answers a process believes: hint/trust.h.
+//
 // Messages have a fixed size, and a version first; every version has version and kind, or version and status, where
 // this one has them. A malformed request is answered by a status that says so, and the connection is closed.
 #ifndef HF_HINT_REGISTRATION_H
@@ -37,12 +39,20 @@ extern "C" {
 
 #define HF_SOCKET_VARIABLE "HOLDFAST_SOCKET"
 #define HF_STATS_VARIABLE "HOLDFAST_STATS"
-#define HF_SERVICE_SOCKET "/run/holdfast/monitor.sock"
+#define HF_SERVICE_DIRECTORY "/run/holdfast" // root's, or made by root for the service's user
+#define HF_SERVICE_SOCKET HF_SERVICE_DIRECTORY "/monitor.sock"
 
 #define HF_REGISTRATION_VERSION 6
 
-// How long a process waits for its monitor before it goes on without one.
-#define HF_REGISTRATION_PATIENCE_MS 3000
+// How long a process waits for its monitor before it goes on without one, for good. Every program that starts waits so
+// long for one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for that
+// (monitor/reception.cpp). A process does not try again later: it may be in a sandbox by then that kills who asks for a
+// socket.
+#define HF_REGISTRATION_PATIENCE_MS 100
+// How long it waits for who has named itself in HOLDFAST_STATS: what it does not get would be missing in a sum.
+#define HF_COLLECTOR_PATIENCE_MS 3000
+// How long the command waits, which has nothing better to do.
+#define HF_COMMAND_PATIENCE_MS 3000
 
 enum hf_request_kind {
     HF_REQUEST_REGISTER = 1,

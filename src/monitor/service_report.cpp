@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/descriptor_passing.h"
+#include "hint/trust.h"
 #include "monitor/descriptor.hpp"
 
 namespace holdfast {
@@ -75,7 +76,9 @@ service_report ask_service(const std::string &socket_name, int patience_ms) {
     if (hf_send_message(connection.get(), &request, sizeof(request), -1))
         received = recv(connection.get(), &status, sizeof(status), 0);
     status.holdfast_version[sizeof(status.holdfast_version) - 1] = '\0';
-    return what_it_says(socket_name, status, received);
+    service_report report = what_it_says(socket_name, status, received);
+    report.trusted = hf_trusts_listener(connection.get(), socket_name.c_str());
+    return report;
 }
 
 std::string service_socket() {

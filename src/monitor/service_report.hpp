@@ -22,12 +22,13 @@ struct service_report {
     state is = state::absent;
     std::string sentence;       // what to tell people, with what to do
     hf_monitor_status status{}; // if running
+    bool trusted = false;       // by programs that run as this user (hint/trust.h)
 };
 
 const char *name_of(service_report::state is);
 
 // Asks it. Connecting, sending and receiving each give up after the patience.
-service_report ask_service(const std::string &socket_name, int patience_ms = HF_REGISTRATION_PATIENCE_MS);
+service_report ask_service(const std::string &socket_name, int patience_ms = HF_COMMAND_PATIENCE_MS);
 
 // The socket that programs started from here would use.
 std::string service_socket();

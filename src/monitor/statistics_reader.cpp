@@ -98,7 +98,7 @@ std::string why_not(const std::string &socket_name, std::uint32_t status) {
 template <typename T>
 std::string ask(const std::string &socket_name, const hf_request &request, T &reply, int *brought) {
     *brought = -1;
-    descriptor connection(hf_connect(socket_name.c_str(), HF_REGISTRATION_PATIENCE_MS));
+    descriptor connection(hf_connect(socket_name.c_str(), HF_COMMAND_PATIENCE_MS));
     if (!connection)
         return "nobody answers on " + socket_name + ": " + std::strerror(errno);
     if (!hf_send_message(connection.get(), &request, sizeof(request), -1) ||
