@@ -33,7 +33,7 @@
 #include "holdfast/flexguard.h"
 
 #include "base/clock.h"
-#include "hint/hint.h"
+#include "hint/patience.h"
 #include "lock/flexguard_lock.h"
 #include "lock/flexguard_nap.h"
 #include "lock/flexguard_trial.h"
@@ -41,8 +41,7 @@
 #include "thread/left_wait.h"
 
 enum {
-    HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling
-    HF_FRESHNESS_POLLS = 1 << 10,
+    HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling without progress
     HF_PASSING_POLLS = 64,
 };
 
@@ -94,8 +93,9 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
     bool acquired = false, head = false;
     struct hf_pace pace = {0};
     int rests = 0;
+    struct hf_patience patience = hf_patience_while(HF_PATIENCE_POLLS, releases);
     hf_queue_enter(tail, self);
-    for (int polls = 1; hf_spinning_pays() && polls < HF_PATIENCE_POLLS; polls += 1 + rests) {
+    while (hf_patience_lasts(&patience, 1 + rests)) {
         if (head) {
             acquired = look_at(word, releases, &pace, self, held) == LOOK_TAKES;
             if (acquired)
@@ -103,10 +103,9 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
             rests = hf_rests_before_next_look(rests, &pace);
         } else if (hf_queue_is_head(self)) {
             head = true;
+            patience = hf_patience_while(HF_PATIENCE_POLLS, releases);
             pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
         }
-        if (polls % HF_FRESHNESS_POLLS <= rests && !hf_hint_is_fresh())
-            break;
         hf_pause_and_rest(rests);
     }
     hf_queue_leave(tail, self);

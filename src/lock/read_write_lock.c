@@ -76,7 +76,7 @@ static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 // others must not spin for a holder that does not run. One that sleeps is not: it would make everybody sleep.
 static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                         struct leaving *leaving) {
-    struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
+    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
     for (;;) {
         // Acquire, here and below: pairs with the writer's release. Once WRITER is clear it stays so: we are counted.
         do {
@@ -104,7 +104,7 @@ static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 // Not critical: who is behind writers will not be a holder before it has run again.
 static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                const struct hf_deadline *deadline, struct hf_wait *wait) {
-    struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
+    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
     bool slept = false;
     for (;;) {
         do {
@@ -129,7 +129,7 @@ static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record 
 
 // The head of the writers that spin polls the state, the others poll their records (lock/flexguard_queue.h).
 static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written) {
-    struct hf_patience patience = {.polls_left = HF_RW_PATIENCE_POLLS};
+    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
     bool acquired = false;
     hf_queue_enter(&lock->writers, self);
     do {
