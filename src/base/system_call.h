@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -67,6 +68,16 @@ static inline long hf_sys_sched_getaffinity(long thread, size_t bytes, void *mas
 
 static inline long hf_sys_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
     return hf_system_call(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+}
+
+// Of the caller's processor time and sleeps.
+static inline long hf_sys_getrusage(int whose, struct rusage *usage) {
+    return hf_system_call(SYS_getrusage, whose, (long)usage, 0, 0, 0, 0);
+}
+
+// 20 minus the nice value: above 0, unless it is refused.
+static inline long hf_sys_getpriority(int which, long who) {
+    return hf_system_call(SYS_getpriority, which, who, 0, 0, 0, 0);
 }
 
 // A set of signals as the kernel has it: bit i - 1 for signal i.

@@ -3,8 +3,8 @@
 // the word: rwscl_word.c.
 #include <errno.h>
 #include <limits.h>
-#include <sys/resource.h>
 
+#include "base/system_call.h"
 #include "hint/patience.h"
 #include "lock/flexguard_lock.h"
 #include "lock/rwscl_slice.h"
@@ -65,8 +65,8 @@ void hf_rwscl_open(hf_rwscl_t *lock) {
 }
 
 struct hf_rwscl_own_time hf_rwscl_own_time_now(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_THREAD, &usage);
+    struct rusage usage = {0}; // so it seems that it has not run where the kernel does not tell
+    hf_sys_getrusage(RUSAGE_THREAD, &usage);
     uint64_t s = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
     return (struct hf_rwscl_own_time){
         .ran_us = s * 1000000 + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),

@@ -2,10 +2,9 @@
 // States and invariants: slices.h.
 #include "lock/slices.h"
 
-#include <sys/resource.h>
-
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/system_call.h"
 #include "lock/slices_memory.h"
 #include "park/masked_lock.h"
 
@@ -218,7 +217,8 @@ struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_r
         hf_store_relaxed(&share->thread, hf_share_is_dead(share) ? self : NULL);
     }
     if (share->weight == 0 || now - share->weighed > hf_ticks_of_ns(HF_WEIGHING_NS)) {
-        hf_share_set_weight(share, hf_weight_of_nice(getpriority(PRIO_PROCESS, 0))); // the calling thread's
+        long priority = hf_sys_getpriority(PRIO_PROCESS, 0); // the calling thread's
+        hf_share_set_weight(share, hf_weight_of_nice(priority > 0 ? 20 - (int)priority : 0));
         share->weighed = now;
     }
     share->away = false;

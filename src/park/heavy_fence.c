@@ -11,7 +11,7 @@
 // A store buffer empties by itself, as fast as its lines come: in microseconds.
 enum { HF_STORES_ARE_SEEN_NS = 10 * 1000 * 1000 };
 
-static bool is_quick;
+static bool is_quick, is_forgone;
 
 static bool membarrier(int command) {
     return hf_sys_membarrier(command) == 0;
@@ -35,8 +35,13 @@ static void wait_until_stores_are_seen(void) {
 }
 
 void hf_heavy_fence(void) {
-    if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+    if (hf_load_relaxed(&is_forgone) || !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
         hf_store_relaxed(&is_quick, false);
         wait_until_stores_are_seen();
     }
+}
+
+void hf_heavy_fence_forgo(void) {
+    hf_store_relaxed(&is_forgone, true);
+    hf_store_relaxed(&is_quick, false);
 }

@@ -20,6 +20,9 @@ bool hf_heavy_fence_is_quick(void);
 // milliseconds. Leaves errno as it was.
 void hf_heavy_fence(void);
 
+// The kernel is not asked for one any more: what is to come may not survive that.
+void hf_heavy_fence_forgo(void);
+
 #ifdef __cplusplus
 }
 #endif

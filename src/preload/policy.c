@@ -11,6 +11,7 @@
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
 #include "preload/rwlock_choice.h"
+#include "preload/thread_checker.h"
 
 uint32_t hf_policies[HF_OBJECTS] = {[0 ... HF_OBJECTS - 1] = HF_POLICY_UNDECIDED};
 
@@ -47,7 +48,7 @@ void hf_policy_read(struct hf_policy_text *policy) {
     for (int i = 0; i < HF_OBJECTS; i++)
         policy->value[i].lock = HF_DEFAULT_LOCK;
     read_environment(policy);
-    if (!hf_glibc_is_sanitized())
+    if (!hf_has_thread_checker())
         return;
     for (int i = 0; i < HF_OBJECTS; i++)
         policy->value[i].lock = HF_PASSED_TO_GLIBC;

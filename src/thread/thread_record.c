@@ -216,7 +216,7 @@ static __attribute__((noinline)) void start_over_in_child(void) {
     forget_slabs();
     pool.shared_slabs = 0;
     pool.notes = false;
-    pool.process = hf_sys_getpid();
+    pool.process = hf_tids_are_libcs() ? 0 : hf_sys_getpid(); // see start_over_by_handler
     pool.taken_by_stranger = false;
     hf_fork_mark_known(&page.mark, &saved);
 }
@@ -307,6 +307,8 @@ static void start_over_by_handler(void) {
     start_over_in_child();
     sigset_t saved;
     lock_pool(&saved);
+    if (pool.process == 0)
+        pool.process = hf_tid_asked(); // of the thread that has forked: the child's main thread
     move_to_new_slab();
     hf_masked_unlock(&pool.word, &saved);
 }
@@ -352,6 +354,13 @@ void hf_thread_set_class(struct hf_thread_record *self, uint32_t number) {
     sigset_t saved;
     lock_pool(&saved);
     hf_store_relaxed(&self->share_class, ++pool.classes << 1);
+    hf_masked_unlock(&pool.word, &saved);
+}
+
+void hf_thread_records_stay_left(void) {
+    sigset_t saved;
+    lock_pool(&saved);
+    pool.taken_by_stranger = true;
     hf_masked_unlock(&pool.word, &saved);
 }
 

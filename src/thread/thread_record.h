@@ -159,6 +159,9 @@ static inline void hf_thread_awakes(struct hf_thread_record *self) {
     hf_store_relaxed(&self->asleep, 0);
 }
 
+// From now on records that exited threads have left behind are not looked for: nobody asks the kernel for them.
+void hf_thread_records_stay_left(void);
+
 // Has no second thread had a record yet, here or in the processes that this one was forked from?
 bool hf_thread_was_always_alone(void);
 

@@ -6,6 +6,10 @@
 // What the kernel calls its clock in the vDSO.
 #define HF_VDSO_CLOCK "__kernel_clock_gettime"
 
+// What libc's syscall() is passed in registers, behind the number: everything.
+#define HF_SYSCALL_PARAMETERS long a, long b, long c, long d, long e, long f
+#define HF_SYSCALL_ARGUMENTS a, b, c, d, e, f
+
 static inline long hf_system_call(long number, long a, long b, long c, long d, long e, long f) {
     register long which __asm__("x8") = number;
     register long first __asm__("x0") = a;

@@ -6,6 +6,11 @@
 // What the kernel calls its clock in the vDSO.
 #define HF_VDSO_CLOCK "__vdso_clock_gettime"
 
+// What libc's syscall() is passed in registers, behind the number. The last argument lies on the stack: there whoever
+// jumps on to another such function finds and leaves it.
+#define HF_SYSCALL_PARAMETERS long a, long b, long c, long d, long e
+#define HF_SYSCALL_ARGUMENTS a, b, c, d, e
+
 static inline long hf_system_call(long number, long a, long b, long c, long d, long e, long f) {
     long result;
     register long fourth __asm__("r10") = d;

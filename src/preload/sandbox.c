@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// prctl and syscall, by which a program puts itself into a seccomp sandbox (as libseccomp does). Its filter may kill for
+// a call that nobody has thought of: so before it stands, Holdfast does without the calls that only Holdfast makes
+// (docs/sandboxes.md). Else both are the next ones of their name.
+//
+//     no sandbox is known of   unlocks store plainly, a sleeper pays by membarrier(2)          park/sleepers.h
+//     one is about to be       they exchange, for good; and records that were left behind stay   thread/thread_record.h
+//
+// Both jump to the next function as their last act (-foptimize-sibling-calls): syscall(SYS_clone) returns twice.
+#include <dlfcn.h>
+#include <linux/seccomp.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+
+#include "base/system_call.h"
+#include "park/heavy_fence.h"
+#include "park/sleepers.h"
+#include "preload/symbol_version.h"
+#include "thread/thread_record.h"
+
+typedef long (*syscall_function)(long number, HF_SYSCALL_PARAMETERS);
+typedef int (*prctl_function)(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+
+// By the constructor, or for a constructor that ran before ours.
+static syscall_function next_syscall;
+static prctl_function next_prctl;
+
+__attribute__((constructor)) static void find_next(void) {
+    *(void **)&next_prctl = dlsym(RTLD_NEXT, "prctl");
+    *(void **)&next_syscall = dlsym(RTLD_NEXT, "syscall");
+}
+
+static __attribute__((noinline, cold)) void do_without(void) {
+    static bool done;
+    if (hf_exchange_relaxed(&done, true))
+        return;
+    hf_sleepers_may_be_uncounted(); // the last membarrier
+    hf_heavy_fence_forgo();
+    hf_thread_records_stay_left();
+}
+
+static long interposed_syscall(long number, HF_SYSCALL_PARAMETERS) {
+    if (HF_UNLIKELY(!next_syscall))
+        find_next();
+    if (HF_UNLIKELY(number == SYS_seccomp) && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
+        do_without();
+    return next_syscall(number, HF_SYSCALL_ARGUMENTS);
+}
+
+static int interposed_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
+    if (HF_UNLIKELY(!next_prctl))
+        find_next();
+    if (HF_UNLIKELY(option == PR_SET_SECCOMP))
+        do_without();
+    return next_prctl(option, a, b, c, d);
+}
+
+HF_EXPORT(interposed_syscall, syscall, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_prctl, prctl, HF_GLIBC_FIRST);
