@@ -133,13 +133,20 @@ static struct hf_slices *make(const uint32_t *lock) {
     return slices;
 }
 
+// What the lock at that address uses. Not what a lock used that was moved here in memory: whose address those have may
+// be anybody's, or nobody's, by now. (Who has moved it says that nobody uses it, so nobody waits there.)
+static struct hf_slices *in_use(const uint32_t *lock, struct hf_slices **place) {
+    struct hf_slices *slices = hf_load_relaxed(place);
+    return slices && slices->lock == lock ? slices : NULL;
+}
+
 // Under the guard. False: it has become another lock's before that was ours.
 static bool take_over(struct hf_slices *slices, const uint32_t *lock, struct hf_slices **place) {
     sigset_t saved;
     hf_masked_lock(&memory.word, &saved);
     bool is_left = slices->lock == lock;
     // Another thread that met here may have been first: then they are in use.
-    if (is_left && !hf_load_relaxed(place)) {
+    if (is_left && !in_use(lock, place)) {
         clear(slices);
         hf_store_release(place, slices); // pairs with the acquire of whoever finds it there
     }
@@ -152,7 +159,7 @@ struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, s
     for (;;) {
         sigset_t saved;
         hf_masked_lock_in_order(&memory.word, hf_slices_start_over_if_forked, &saved);
-        struct hf_slices *slices = hf_load_relaxed(place), *left = slices ? NULL : find(lock);
+        struct hf_slices *slices = in_use(lock, place), *left = slices ? NULL : find(lock);
         if (!slices && !left) {
             slices = make(lock);
             hf_store_release(place, slices); // pairs as above

@@ -220,6 +220,11 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
                             const struct hf_deadline *deadline) {
     if (hf_slices_are_closed_to(self))
         return acquire_uncounted(lock, self, deadline);
+    if (HF_UNLIKELY(hf_load_relaxed(&slices->lock) != lock.word)) { // moved here in memory
+        slices = hf_slices_of(lock.word, lock.slices, self);
+        if (!slices)
+            return acquire_uncounted(lock, self, deadline);
+    }
     hf_thread_follow_name(self);
     int error = join_until_done_or_left(lock, slices, self, deadline);
     // POSIX: a timed lock takes what is free at its end, whosever the slice is.
