@@ -225,7 +225,7 @@ bool early_handler_waits = false;
 void wait_with_each_of_many() {
     if (!early_handler_waits)
         return;
-    alarm(10);
+    alarm(120);
     static std::vector<hf_condition> others(32768); // some under each of the lists' locks
     hf_waiter own;
     for (hf_condition &other : others) {

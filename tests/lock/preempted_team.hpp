@@ -80,7 +80,7 @@ public:
 private:
     static constexpr int size = 8;
     static constexpr std::chrono::milliseconds run_time{40};
-    static constexpr std::chrono::seconds stuck_time{30}; // for threads that only have to get through once more
+    static constexpr std::chrono::seconds stuck_time{120}; // for threads that only have to get through once more
 
     static void run_once(const char *lock, const std::function<void(int)> &once) {
         std::atomic<bool> stop = false;

@@ -110,7 +110,7 @@ TEST_F(read_write_batch, AHotLockIsHadInTurn) {
                 hf_rw_write_release(&lock, record);
     });
     int turns = 0;
-    auto patience_end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    auto patience_end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (turns < 20 && std::chrono::steady_clock::now() < patience_end) {
         hf_rw_use use = turns % 2 ? HF_RW_TO_READ : HF_RW_TO_WRITE;
         if (!takes(use)) {

@@ -17,6 +17,7 @@
 #include "lock/mode_changes.hpp"
 #include "lock/preempted_team.hpp"
 #include "lock/read_write_lock.h"
+#include "patience.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -83,25 +84,35 @@ protected:
         ASSERT_EQ(hf_self()->critical.critical_depth, 0u);
     }
 
+    bool was_left_to_others() const { return hf_trial_of(&lock.releases)->lock == &lock.releases; }
+
+    // A slow machine finds it hot later.
+    void run_team(const std::function<void(int)> &once) {
+        std::uint64_t began_ns = hf_monotonic_ns();
+        do {
+            preempted_team(runs).run("reader-writer", once);
+        } while (hf_cpus_usable() > 1 && !was_left_to_others() && !is_over(began_ns));
+    }
+
     void expect_all_was_counted() const {
         EXPECT_EQ(pair.first, writes);
         EXPECT_GT(pair.first, 0u);
         EXPECT_EQ(lock.state & ~(HF_RW_WRITERS_SLEEP | HF_RW_READERS_SLEEP), 0u) << "nobody is inside any more";
         EXPECT_EQ(lock.waiting_writers, 0u);
         if (hf_cpus_usable() > 1) {
-            EXPECT_EQ(hf_trial_of(&lock.releases)->lock, &lock.releases) << "nobody left the lock to others";
+            EXPECT_TRUE(was_left_to_others()) << "nobody left the lock to others";
         }
     }
 };
 
 TEST_P(read_write_stress, ExcludesAndLosesNobodyUnderPreemption) {
-    preempted_team(runs).run("reader-writer", [&](int member) { member % 3 ? read(way::waits) : write(way::waits); });
+    run_team([&](int member) { member % 3 ? read(way::waits) : write(way::waits); });
     expect_all_was_counted();
 }
 
 TEST_P(read_write_stress, MixesEveryWayToTakeIt) {
     mode_changes modes;
-    preempted_team(runs).run("reader-writer", [&](int member) {
+    run_team([&](int member) {
         static thread_local unsigned turn = 0;
         way how = ++turn % 3 == 0 ? way::waits_until : way::waits;
         switch (member) {

@@ -29,6 +29,7 @@
 #include "lock/flexguard_lock.h"
 #include "lock/rwscl_slice.h"
 #include "lock/rwscl_state.h"
+#include "patience.hpp"
 #include "posix/threads_and_processes.hpp"
 
 namespace holdfast::test {
@@ -313,10 +314,8 @@ TEST_P(rwscl, AWriterThatCouldNotRunHasComeBack) {
         for (long began = ran_us(); ran_us() < began + 1000;)
             continue;
     }));
-    bool back = false; // not always: what it does itself may take too long, under a sanitizer or a hypervisor
-    for (int round = 0; round < 50 && !back; round++)
-        back = comes_back(lock, [] {});
-    EXPECT_TRUE(back);
+    // Not always: what it does itself may take too long, under a sanitizer or a hypervisor.
+    EXPECT_TRUE(comes_true([this] { return comes_back(lock, [] {}); }));
 }
 
 // On one CPU, where a batch thread does not take it from who has woken it.
@@ -361,15 +360,16 @@ bool stands_back(hf_rwscl_t &lock, int cpu) {
 }
 
 TEST_P(rwscl, WhoCameLastLeavesTheFrontPlaceToOthers) {
-    constexpr int rounds = 200, enough = 3;
+    constexpr int enough = 3;
     hf_rwscl_set_slice(&lock, 20'000);
     run_in_thread([&] {
         int cpu = sched_getcpu(), stood_back = 0;
         share_one_cpu(cpu);
         // Not always: another process may have the CPU for longer than it waits.
-        for (int round = 0; round < rounds && stood_back < enough; round++)
+        EXPECT_TRUE(comes_true([&] {
             stood_back += stands_back(lock, cpu);
-        EXPECT_EQ(stood_back, enough) << "of " << rounds;
+            return stood_back == enough;
+        })) << stood_back;
     });
 }
 

@@ -30,7 +30,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr unsigned alarm_s = 60;
+constexpr unsigned alarm_s = 120;
 
 unsigned count_shares(const hf_uscl_t &lock) {
     unsigned count = 0;

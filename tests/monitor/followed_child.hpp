@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "monitor/monitor.hpp"
+#include "patience.hpp"
 #include "thread/thread_record.h"
 
 namespace holdfast::test {
@@ -92,25 +93,14 @@ inline void stay_on_cpu(int cpu) {
         hf_pause();
 }
 
-// Polls until it is so. False when that took too long.
-inline bool comes_true(const std::function<bool()> &wanted, int patience_ms) {
-    for (int waited_ms = 0; waited_ms < patience_ms; waited_ms++) {
-        if (wanted())
-            return true;
-        usleep(1000);
-    }
-    return false;
-}
-
 // Polls until the count is as wanted; says the last one that it saw.
-inline std::uint64_t count_settles(const monitor &watcher, const std::function<bool(std::uint64_t)> &wanted,
-                                   int patience_ms = 5000) {
+inline std::uint64_t count_settles(const monitor &watcher, const std::function<bool(std::uint64_t)> &wanted) {
     std::uint64_t count = 0;
     auto is_as_wanted = [&] {
         count = hf_load_relaxed(&watcher.page().scope[HF_SCOPE_MACHINE].preempted_critical_sections);
         return wanted(count);
     };
-    comes_true(is_as_wanted, patience_ms);
+    comes_true(is_as_wanted);
     return count;
 }
 

@@ -17,7 +17,6 @@ namespace holdfast::test {
 namespace {
 
 constexpr uid_t nobody = 65534;
-constexpr int patience_ms = 20000;
 
 // Of the children: a forked process has them where we have.
 hf_flexguard_t lock = HF_FLEXGUARD_INIT;
@@ -54,13 +53,11 @@ protected:
     template <typename F>
     hf_process_absences told_when(int pidfd, F wanted) {
         hf_process_absences told{};
-        for (int waited_ms = 0; waited_ms < patience_ms; waited_ms += 10) {
+        comes_true([&] {
             told = {};
             EXPECT_TRUE(watcher->tell_absences(pidfd, told));
-            if (wanted(told))
-                break;
-            usleep(10 * 1000);
-        }
+            return wanted(told);
+        });
         return told;
     }
 
@@ -158,8 +155,7 @@ TEST_F(absences, AreToldToRootAndToTheProcessesUser) {
     });
     followed_child of_root(*watcher, busy_forever);
     // become() gives up root's rights before it shows itself.
-    for (int waited_ms = 0; waited_ms < patience_ms && peer_with_pid(of_nobody.pid()).uid != nobody; waited_ms++)
-        usleep(1000);
+    EXPECT_TRUE(comes_true([&] { return peer_with_pid(of_nobody.pid()).uid == nobody; }));
     auto user_is_told = [&](pid_t process) { return read_absences(serving.socket_name(), process).value.has_value(); };
     EXPECT_TRUE(user_is_told(of_nobody.pid()));
     EXPECT_TRUE(user_is_told(of_root.pid()));

@@ -9,6 +9,7 @@
 #include "hint/registration.h"
 #include "monitor/followed_child.hpp"
 #include "monitor/monitor_server.hpp"
+#include "monitor/registers.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -22,12 +23,16 @@ protected:
 
     // Runs in a child that is told of the server as programs are.
     static bool in_child(const monitor_server &met, const std::function<bool()> &body, counting counts = counting::no) {
+        bool informs = met.status().reply.status == HF_REPLY_DONE;
         pid_t pid = fork();
         if (pid == 0) {
             setenv(HF_SOCKET_VARIABLE, met.socket_name().c_str(), 1);
             if (counts == counting::yes)
                 setenv(HF_STATS_VARIABLE, met.socket_name().c_str(), 1);
-            hf_register();
+            if (informs)
+                registers();
+            else
+                hf_register();
             _exit(body() ? 0 : 1);
         }
         int status = -1;
@@ -74,7 +79,7 @@ TEST_F(server, FollowsWhoRegistered) {
     if (holder == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setenv(HF_SOCKET_VARIABLE, serving.socket_name().c_str(), 1);
-        hf_register();
+        registers();
         hf_critical_enter(hf_self());
         for (;;)
             pause();
@@ -167,8 +172,7 @@ TEST_F(server, AnswersDescendantsOfAnyUserAndRefusesStrangers) {
             usleep(1000);
         return answered_as_nobody();
     });
-    for (int i = 0; i < 5000 && serving.status().refusals_total == 0; i++)
-        usleep(1000);
+    comes_true([this] { return serving.status().refusals_total > 0; });
     EXPECT_EQ(serving.status().refusals_total, 1u);
 }
 

@@ -30,10 +30,7 @@ TEST_F(monitor_page, SaysThatTheMonitorIsAlive) {
 
 TEST_F(monitor_page, BeatsWithoutAnyProcessOfOurs) {
     std::uint64_t first = watcher->page().heartbeat_ns;
-    // One is due soon; a machine that is busy may be late.
-    for (int waited_ms = 0; waited_ms < 10'000 && hf_load_relaxed(&watcher->page().heartbeat_ns) == first; waited_ms++)
-        usleep(1000);
-    EXPECT_GT(watcher->page().heartbeat_ns, first);
+    EXPECT_TRUE(comes_true([&] { return hf_load_relaxed(&watcher->page().heartbeat_ns) > first; }));
 }
 
 TEST_F(monitor_page, CannotBeMappedForWriting) {
@@ -82,14 +79,13 @@ TEST_F(monitor_page, TellsWhenItsMonitorWasKilled) {
     char byte;
     int page_fd;
     ASSERT_TRUE(hf_receive_message(pair[0], &byte, 1, &page_fd));
-    ASSERT_TRUE(hf_hint_listen(page_fd, HF_GROUP_OF_ALL));
-    EXPECT_TRUE(hf_hint_is_fresh());
+    // A machine that is busy may keep us, or the timer that beats, waiting for longer than a dead monitor takes.
+    EXPECT_TRUE(comes_true([page_fd] { return hf_hint_listen(page_fd, HF_GROUP_OF_ALL) && hf_hint_is_fresh(); }));
     EXPECT_TRUE(hf_hint_has_monitor());
 
     kill(victim, SIGKILL);
     waitpid(victim, nullptr, 0);
-    usleep((HF_HEARTBEAT_STALE_NS + 4 * HF_HEARTBEAT_NS) / 1000);
-    EXPECT_FALSE(hf_hint_is_fresh());
+    EXPECT_TRUE(comes_true([] { return !hf_hint_is_fresh(); }));
     EXPECT_FALSE(hf_hint_has_monitor()) << "and it is not listened to any more";
     EXPECT_FALSE(hf_spinning_pays());
     close(page_fd);

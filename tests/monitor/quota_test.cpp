@@ -59,8 +59,7 @@ public:
 
     // Its processes have ended.
     void remove() const {
-        for (int waited_ms = 0; rmdir(inside_.c_str()) != 0 && errno == EBUSY && waited_ms < 5000; waited_ms++)
-            usleep(1000);
+        comes_true([this] { return rmdir(inside_.c_str()) == 0 || errno != EBUSY; });
         umount(mounted_at_.c_str());
         rmdir(mounted_at_.c_str());
     }
@@ -98,9 +97,7 @@ TEST(quota, AHolderThatIsThrottledIsCounted) {
         ASSERT_TRUE(cgroup->take(holder.pid()));
         // It runs for some milliseconds of each 100, whatever else the machine does, and is not critical in a sleep.
         int looks = 0, counted = 0;
-        for (int waited_ms = 0; waited_ms < 60'000 && cgroup->times_throttled() < 3; waited_ms++)
-            usleep(1000);
-        EXPECT_GE(cgroup->times_throttled(), 3u);
+        EXPECT_TRUE(comes_true([&] { return cgroup->times_throttled() >= 3; }));
         for (; looks < 200; looks++) {
             counted += hf_load_relaxed(&watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections) == 1;
             usleep(5000);

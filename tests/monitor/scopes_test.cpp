@@ -20,11 +20,10 @@
 #include "hint/registration.h"
 #include "monitor/followed_child.hpp"
 #include "monitor/monitor_server.hpp"
+#include "monitor/registers.hpp"
 
 namespace holdfast::test {
 namespace {
-
-constexpr int patience_ms = 30'000;
 
 cpu_set only(int cpu) {
     cpu_set cpus;
@@ -116,9 +115,7 @@ private:
         setenv(HF_SOCKET_VARIABLE, serving.socket_name().c_str(), 1);
         close_all_but(std::min(orders_[0], answers_[1]), std::max(orders_[0], answers_[1]));
         bool well = run_on(cpus) && (user == 0 || become(user));
-        if (well)
-            hf_register();
-        view said = well && hf_hint_has_monitor() ? view_now() : view{.scope = ~0u, .count = 0};
+        view said = well && registers() ? view_now() : view{.scope = ~0u, .count = 0};
         for (;;) {
             if (write(answers_[1], &said, sizeof(said)) != sizeof(said))
                 _exit(1);
@@ -192,8 +189,7 @@ protected:
 
     // Waits until that scope has so many.
     void expect_count(std::uint32_t scope, std::uint64_t wanted) const {
-        for (int waited_ms = 0; waited_ms < patience_ms && count_of(scope) != wanted; waited_ms++)
-            usleep(1000);
+        comes_true([&] { return count_of(scope) == wanted; });
         EXPECT_EQ(count_of(scope), wanted) << "in scope " << scope;
     }
 
@@ -202,9 +198,7 @@ protected:
         const std::uint64_t &sleeps = watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total;
         std::uint64_t before = hf_load_relaxed(&sleeps);
         holder.hold();
-        for (int waited_ms = 0; waited_ms < patience_ms && hf_load_relaxed(&sleeps) == before; waited_ms++)
-            usleep(1000);
-        EXPECT_NE(hf_load_relaxed(&sleeps), before);
+        EXPECT_TRUE(comes_true([&] { return hf_load_relaxed(&sleeps) != before; }));
     }
 
     void expect_good_books() const {
@@ -213,9 +207,7 @@ protected:
                 return hf_load_relaxed(&each.preempted_critical_sections) == 0;
             });
         };
-        for (int waited_ms = 0; waited_ms < patience_ms && !all_are_zero(); waited_ms++)
-            usleep(1000);
-        EXPECT_TRUE(all_are_zero());
+        EXPECT_TRUE(comes_true(all_are_zero));
         EXPECT_TRUE(watcher->audit());
         EXPECT_EQ(watcher->page().repairs_total, 0u);
         EXPECT_EQ(watcher->page().uncounted_total, 0u);

@@ -77,7 +77,7 @@ TEST_F(shared_cpu, IsSharedWithAnotherProcess) {
         busy_forever();
     });
     stranger busy(busy_forever);
-    EXPECT_TRUE(is_shared_for(10'000));
+    EXPECT_TRUE(is_shared_for(patience_ms));
 }
 
 // Other processes of the machine may want this CPU now and then, and get a little of it: there is a time in which none

@@ -18,8 +18,6 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int patience_ms = 20'000;
-
 void yield_inside(hf_flexguard_t &lock) {
     hf_flexguard_lock(&lock);
     sched_yield();
@@ -55,7 +53,7 @@ protected:
     }
 
     bool is_left_alone_soon() const {
-        return comes_true([this] { return is_left_alone(); }, patience_ms);
+        return comes_true([this] { return is_left_alone(); });
     }
 };
 
@@ -63,13 +61,15 @@ TEST_F(switch_storm, IsNotCounted) {
     followed_child storm(*watcher, [this] { storm_until_calm(); });
     ASSERT_TRUE(is_left_alone_soon());
     EXPECT_GT(watcher->page().switch_storms_total, 0u);
-    // Most of the time: it is looked at for some hundredths of each second.
-    int nobody = 0;
-    for (int look = 0; look < 500; look++) {
-        nobody += hf_load_relaxed(&watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections) == 0;
-        usleep(1000);
-    }
-    EXPECT_GT(nobody, 250);
+    // Most of the time: it is looked at for some hundredths of each second. A slow machine finds a storm later.
+    EXPECT_TRUE(comes_true([this] {
+        int nobody = 0;
+        for (int look = 0; look < 500; look++) {
+            nobody += hf_load_relaxed(&watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections) == 0;
+            usleep(1000);
+        }
+        return nobody > 250;
+    }));
     storm.end();
     EXPECT_EQ(count_becomes(*watcher, 0), 0u);
 }
@@ -78,10 +78,8 @@ TEST_F(switch_storm, IsFollowedAgainAfterwards) {
     followed_child storm(*watcher, [this] { storm_until_calm(); });
     ASSERT_TRUE(is_left_alone_soon());
     *calm = true;
-    EXPECT_TRUE(comes_true([this] { return !is_left_alone(); }, patience_ms));
-    EXPECT_EQ(count_settles(
-                  *watcher, [](auto count) { return count == 1; }, patience_ms),
-              1u);
+    EXPECT_TRUE(comes_true([this] { return !is_left_alone(); }));
+    EXPECT_EQ(count_becomes(*watcher, 1), 1u);
 }
 
 TEST_F(switch_storm, EndsWithTheMonitor) {
@@ -108,8 +106,9 @@ TEST_F(switch_storm, IsNoneOfOneThread) {
         for (;;)
             yield_inside(lock);
     });
+    const std::uint64_t *preemptions = &watcher->page().scope[HF_SCOPE_MACHINE].preemptions_total;
+    EXPECT_TRUE(comes_true([preemptions] { return hf_load_relaxed(preemptions) > 0; }));
     usleep(500 * 1000);
-    EXPECT_GT(watcher->page().scope[HF_SCOPE_MACHINE].preemptions_total, 0u);
     EXPECT_EQ(watcher->page().switch_storms_total, 0u);
 }
 
@@ -127,7 +126,7 @@ TEST_F(switch_storm, IsNoneOfSomeThatSleepInside) {
         sleep_inside(locks[1]);
     });
     const std::uint64_t *sleeps = &watcher->page().scope[HF_SCOPE_MACHINE].sleeps_total;
-    EXPECT_TRUE(comes_true([sleeps] { return hf_load_relaxed(sleeps) >= 500; }, patience_ms));
+    EXPECT_TRUE(comes_true([sleeps] { return hf_load_relaxed(sleeps) >= 500; }));
     EXPECT_EQ(watcher->page().switch_storms_total, 0u);
 }
 
