@@ -44,7 +44,7 @@ protected:
 
     void child_body() const {
         hf_hint_listen_to(&stage_->hint);
-        hf_flexguard_t warm_up = HF_FLEXGUARD_INIT; // the record exists and symbols are bound
+        hf_flexguard_t warm_up = HF_FLEXGUARD_INIT; // the record exists
         hf_flexguard_lock(&warm_up);
         hf_flexguard_unlock(&warm_up);
         ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
