@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# What differs between architectures is in headers of one name: src/base/architecture/<architecture>/, else those for any
-# in generic/. They are included by that name alone.
+# What differs between architectures is in headers of one name: src/base/architecture/<architecture>/, else those for
+# any in generic/. They are included by that name alone.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     set(HF_ARCHITECTURE x86_64)
     set(HF_BPF_ARCH x86) # as libbpf's headers call it

@@ -45,9 +45,9 @@
         __atomic_compare_exchange_n((p), &hf_expected_, (to), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);              \
     })
 
-// The same for loops: on failure *from is what *p was instead.
+// The same for loops: on failure *from is what *p was instead; loaded with acquire where success would acquire.
 #define hf_cas_acquire_or_load(p, from, to)                                                                            \
-    __atomic_compare_exchange_n((p), (from), (to), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
+    __atomic_compare_exchange_n((p), (from), (to), false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)
 #define hf_cas_release_or_load(p, from, to)                                                                            \
     __atomic_compare_exchange_n((p), (from), (to), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
 

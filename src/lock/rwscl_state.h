@@ -123,11 +123,11 @@ static inline int32_t hf_rwscl_readers_inside(const hf_rwscl_t *lock) {
     return inside;
 }
 
-// Enters by an open gate. Critical or not, the caller sees to it.
+// Enters by an open gate. Critical or not, the caller sees to it. Acquire, here and below: pairs with the release in
+// let_readers_in; and, of a closed gate, with that in close_gates: who finds it so sees no older state than that had.
 static inline bool hf_gate_enter(struct hf_rwscl_gate *gate) {
-    uint32_t readers = hf_load_relaxed(&gate->readers);
+    uint32_t readers = hf_load_acquire(&gate->readers);
     while (!(readers & HF_GATE_CLOSED)) {
-        // Acquire: pairs with the release in hf_rwscl_open.
         if (hf_cas_acquire_or_load(&gate->readers, &readers, readers + HF_GATE_READER))
             return true;
     }

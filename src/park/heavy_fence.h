@@ -16,8 +16,9 @@ extern "C" {
 bool hf_heavy_fence_is_quick(void);
 
 // Every other thread of the process passes a full fence at some moment between call and return, and so does the caller.
-// Where the kernel refuses (a seccomp filter), it waits for so long that each CPU has emptied its store buffer, ten
-// milliseconds. Leaves errno as it was.
+// Where the kernel refuses (a seccomp filter), it waits for so long that each CPU has emptied its store buffer, and is
+// done with what it has loaded early, ten milliseconds: both take microseconds, though no manual promises a number.
+// Leaves errno as it was.
 void hf_heavy_fence(void);
 
 // The kernel is not asked for one any more: what is to come may not survive that.

@@ -26,7 +26,8 @@
 // A heavy fence interrupts each CPU that runs one of our threads. So an entry that a sleeper has FENCED stays so, the
 // longer the sooner it comes back: for a millisecond at first, for a second at last.
 //
-// Models: verify/word_lock.pml and verify/flexguard.pml, with the store buffers of those that store plainly.
+// Models: verify/word_lock.pml and verify/flexguard.pml, with the store buffers of those that store plainly. Orderings,
+// for processors that also load early: verify/litmus/sleepers.litmus and second_sleeper.litmus.
 #ifndef HF_PARK_SLEEPERS_H
 #define HF_PARK_SLEEPERS_H
 

@@ -44,7 +44,7 @@ static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *d
 }
 
 static int take_word(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    bool gated = hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED; // not in a child
+    bool gated = hf_discipline_of(mutex) == HF_DISCIPLINE_GATED; // not in a child
     for (int polls = 0; gated && polls < HF_POLLS_BEHIND_GATE; polls++) {
         if (hf_load_relaxed(&mutex->word) == HF_WORD_FREE && hf_word_trylock(&mutex->word, HF_WORD_HELD))
             return 0;
@@ -123,11 +123,11 @@ static struct hf_uscl_parts uscl_in(struct hf_mutex *mutex) {
 }
 
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         return hf_uscl_acquire(uscl_in(mutex), self, deadline);
     struct hf_wait wait = {0};
     bool waited = false;
-    int error = hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED
+    int error = hf_discipline_of(mutex) == HF_DISCIPLINE_GATED
                     ? acquire_gated(mutex, self, deadline, &wait, &waited)
                     : acquire_blocking(mutex, self, deadline, &wait, &waited);
     if (waited && !error)
@@ -140,10 +140,10 @@ int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, con
 }
 
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         return hf_uscl_try_acquire(uscl_in(mutex), self);
+    bool gated = hf_discipline_of(mutex) == HF_DISCIPLINE_GATED;
     const struct hf_lock_kind *gate = hf_choice_of(mutex)->gate;
-    bool gated = hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED;
     if (gated && !gate->trylock(mutex->gate))
         return false;
     bool acquired = hf_word_trylock(&mutex->word, HF_WORD_HELD);
@@ -160,24 +160,24 @@ static void open_gate(struct hf_mutex *mutex) {
     if (!mutex->owner_has_gate)
         return;
     mutex->owner_has_gate = false;
-    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_GATED)
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_GATED)
         hf_choice_of(mutex)->gate->unlock(mutex->gate);
 }
 
 void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         hf_uscl_stand_aside(uscl_in(mutex), self);
     else
         open_gate(mutex);
 }
 
 void hf_chosen_forget(struct hf_mutex *mutex) {
-    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL)
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         hf_uscl_give_back(uscl_in(mutex), hf_self());
 }
 
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL) {
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL) {
         hf_uscl_release(uscl_in(mutex), self);
         return;
     }
@@ -221,18 +221,25 @@ static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
     return choice;
 }
 
+static void publish(struct hf_lock_choice *at, struct hf_lock_choice choice) {
+    enum hf_discipline discipline = choice.discipline;
+    choice.discipline = at->discipline;
+    *at = choice;
+    hf_store_release(&at->discipline, discipline); // last: pairs with the acquire in hf_discipline_of
+}
+
 __attribute__((constructor)) static void choose(void) {
     struct hf_policy_text policy;
     // Now, since looking symbols up later could wait for a dlopen whose constructors wait for us.
     hf_glibc();
     hf_policy_read(&policy);
     hf_policy_settle(&policy);
-    hf_lock_choices[0] = choice_for(&policy.value[HF_OBJECT_MUTEX]);
+    publish(&hf_lock_choices[0], choice_for(&policy.value[HF_OBJECT_MUTEX]));
     bool gated = hf_lock_choices[0].gate != NULL;
     for (unsigned i = 0; i < policy.rules; i++) {
         if (policy.rule[i].kind != HF_OBJECT_MUTEX)
             continue;
-        hf_lock_choices[i + 1] = choice_for(&policy.rule[i].value);
+        publish(&hf_lock_choices[i + 1], choice_for(&policy.rule[i].value));
         gated |= hf_lock_choices[i + 1].gate != NULL;
     }
     if (gated)

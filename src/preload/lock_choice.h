@@ -45,6 +45,12 @@ static inline const struct hf_lock_choice *hf_choice_of(const struct hf_mutex *m
     return &hf_lock_choices[hf_mutex_rule(mutex)];
 }
 
+// For who uses what the discipline needs. Acquire: pairs with the release of the constructor that has chosen it, while
+// threads that an earlier one has made may be here already.
+static inline enum hf_discipline hf_discipline_of(const struct hf_mutex *mutex) {
+    return hf_load_acquire(&hf_choice_of(mutex)->discipline);
+}
+
 // What FlexGuard's head is shown of a mutex's releases. With the bias to latency none: then it takes a free word at
 // once, and does not leave it to an owner that comes back for it (flexguard_pace.h).
 static inline const hf_release_count *hf_releases_shown(const struct hf_mutex *mutex) {
