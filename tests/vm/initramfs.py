@@ -21,10 +21,14 @@ class Toolchain:
     guest_libraries: str
 
 
+# What ./dev build arm64 links against.
+ARM64_ROOT = Path(__file__).resolve().parents[2] / "build" / "arm64-root"
+
 TOOLCHAINS = {
     "amd64": Toolchain("strip", ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"), "lib/x86_64-linux-gnu"),
-    "arm64": Toolchain("aarch64-linux-gnu-strip", ("/usr/lib/aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib"),
-                       "lib/aarch64-linux-gnu"),
+    "arm64": Toolchain("aarch64-linux-gnu-strip",
+                       (*(str(ARM64_ROOT / folder / "aarch64-linux-gnu") for folder in ("lib", "usr/lib")),
+                        "/usr/lib/aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib"), "lib/aarch64-linux-gnu"),
 }
 
 
