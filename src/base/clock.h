@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-// The kernel's clocks as they are. libc's clock_gettime may be a preload's that tells another time than the one by which
-// the kernel ends a sleep (faketime).
+// The kernel's clocks as they are. libc's clock_gettime may be a preload's that tells another time than the one by
+// which the kernel ends a sleep (faketime).
 extern int (*hf_read_clock)(clockid_t clock, struct timespec *now) __attribute__((visibility("hidden")));
 
 static inline struct timespec hf_time_on(clockid_t clock) {

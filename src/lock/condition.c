@@ -186,8 +186,8 @@ static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *de
     return 0;
 }
 
-// The C library's own sleeps are cancellation points in this way, too: while it sleeps, a thread may be cancelled at any
-// instruction. It unwinds from there, so there must be a frame. A turn that has come by then stays where it is.
+// The C library's own sleeps are cancellation points in this way, too: while it sleeps, a thread may be cancelled at
+// any instruction. It unwinds from there, so there must be a frame. A turn that has come by then stays where it is.
 static __attribute__((noinline)) int sleep_cancellably(struct hf_waiter *self, const struct hf_deadline *deadline) {
     self->is_cancellable = true;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &self->cancel_type);

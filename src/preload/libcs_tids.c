@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Owners of mutexes are known by the numbers that glibc knows them by (thread/thread_number.h). Where it keeps a thread's
-// it tells debuggers: a description in libthread_db's form, the field's bits, elements, and offset from what
+// Owners of mutexes are known by the numbers that glibc knows them by (thread/thread_number.h). Where it keeps a
+// thread's it tells debuggers: a description in libthread_db's form, the field's bits, elements, and offset from what
 // pthread_self() returns.
 #include <dlfcn.h>
 #include <pthread.h>

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/numa.h"
 #include "base/rest.h"
 #include "lock/rwscl_table.h"
 #include "lock/uscl_lock.h"
@@ -244,8 +245,10 @@ __attribute__((constructor)) static void choose(void) {
     }
     if (gated)
         pthread_atfork(NULL, NULL, do_without_gates_in_child);
-    if (hf_rwlocks_may_be_sliced())
+    if (hf_rwlocks_may_be_sliced()) {
         hf_rwscl_table_watch_forks();
+        hf_numa_nodes(); // a sandbox that is built later may not let us read
+    }
     hf_lock_rules_note(&policy);
     hf_lock_rules_find(&policy);
     hf_lock_rules_mark_variables();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// prctl and syscall, by which a program puts itself into a seccomp sandbox (as libseccomp does). Its filter may kill for
-// a call that nobody has thought of: so before it stands, Holdfast does without the calls that only Holdfast makes
+// prctl and syscall, by which a program puts itself into a seccomp sandbox (as libseccomp does). Its filter may kill
+// for a call that nobody has thought of: so before it stands, Holdfast does without the calls that only Holdfast makes
 // (docs/sandboxes.md). Else both are the next ones of their name.
 //
 //     no sandbox is known of   unlocks store plainly, a sleeper pays by membarrier(2)          park/sleepers.h
