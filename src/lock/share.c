@@ -23,7 +23,7 @@ void hf_share_set_weight(struct hf_share *share, uint32_t weight) {
 }
 
 void hf_share_add(struct hf_share_totals *totals, const struct hf_share *share) {
-    if (!share->waiting && (share->away || hf_share_is_dead(share)))
+    if (!share->waiting && (share->away || share->spares || hf_share_is_dead(share)))
         return; // nobody is there who could use the lock now
     totals->weight += share->weight;
     if (share->waiting)

@@ -9,7 +9,9 @@
 // Opportunity, not only use, is to be shared (paper, section 3): a class that wants the lock right now and has used
 // more than another one, which is active and does not want it right now, waits. It is *banned*, until either
 //     its debt is paid: of the time since its last slice began it has used no more than its part by weight; or
-//     the others are inactive, or exited, or wait for a condition.
+//     the others are inactive, or exited, or wait for a condition, or have left most of their last slice unused.
+// A class that has left its slice mostly unused comes behind the others that wait (slices.c, settle_slice). Else who
+// locks now and then for some nanoseconds would be the least far for ever, and whole slices would pass unused.
 #ifndef HF_LOCK_SHARE_H
 #define HF_LOCK_SHARE_H
 
@@ -38,6 +40,7 @@ struct hf_share {
     uint32_t waiting;      // threads of the class in the queue
     uint32_t quick_needed; // lock/section_timing.h; at least HF_QUICK_NEEDED_MIN are; under the lock's word
     bool away;             // waits for a condition: does not want the lock until it comes back
+    bool spares;           // has left most of its last slice unused: others need not leave it the lock
 } HF_CACHE_ALIGNED;
 
 enum {
@@ -55,7 +58,7 @@ static inline void hf_share_init(struct hf_share *share, uint64_t own_class, str
     hf_store_relaxed(&share->held, 0);
     share->slice_began = share->used_before_slice = share->weighed = 0;
     share->weight = share->waiting = share->quick_needed = 0;
-    share->away = false;
+    share->away = share->spares = false;
 }
 
 // The weight that Linux gives to a nice value (kernel/sched/core.c, sched_prio_to_weight).
@@ -83,6 +86,13 @@ static inline void hf_share_come_back(struct hf_share *share, uint64_t virtual_n
 static inline void hf_share_begin_slice(struct hf_share *share, uint64_t now) {
     share->slice_began = now;
     share->used_before_slice = hf_load_relaxed(&share->used);
+}
+
+// Of a slice of which so many ticks have passed: has the class used less than a part in HF_SPARED_PARTS?
+enum { HF_SPARED_PARTS = 32 };
+static inline bool hf_share_has_spared(const struct hf_share *share, uint64_t ticks) {
+    uint64_t used = hf_load_relaxed(&share->used) - share->used_before_slice;
+    return used < (ticks * hf_load_relaxed(&share->per_tick) >> 16) / HF_SPARED_PARTS;
 }
 
 // Has its only thread exited, or gone to another class?

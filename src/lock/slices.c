@@ -166,9 +166,46 @@ static bool owner_is_elsewhere(const struct hf_slices *slices) {
            hf_load_relaxed(slices->lock) == HF_WORD_FREE;
 }
 
+// How long the slice is, or was to be; 0 where it is of no length.
+static uint64_t length_of_slice(const struct hf_slices *slices) {
+    uint64_t began = slices->owner->slice_began;
+    return slices->slice_end > began ? slices->slice_end - began : 0;
+}
+
+// When it is seen whether the owner uses its slice, before that is over.
+enum { HF_EARLY_PARTS = 8 }; // of a slice
+static uint64_t early_look(const struct hf_slices *slices) {
+    return slices->owner->slice_began + length_of_slice(slices) / HF_EARLY_PARTS;
+}
+
+// Is the lock free, and has the owner left most of its slice unused so far? It may be anywhere: asleep, computing,
+// waiting for a lock that nobody knows of.
+static bool is_spared(const struct hf_slices *slices, uint64_t now) {
+    uint64_t passed = now < slices->slice_end ? now : slices->slice_end;
+    return length_of_slice(slices) != 0 && now >= early_look(slices) && slices->lock &&
+           hf_load_relaxed(slices->lock) == HF_WORD_FREE &&
+           hf_share_has_spared(slices->owner, passed - slices->owner->slice_began);
+}
+
 // Is the slice still its owner's?
 static bool is_running(const struct hf_slices *slices, uint64_t now) {
-    return slices->owner && now < slices->slice_end && !hf_share_is_dead(slices->owner) && !owner_is_elsewhere(slices);
+    return slices->owner && now < slices->slice_end && !hf_share_is_dead(slices->owner) &&
+           !owner_is_elsewhere(slices) && !is_spared(slices, now);
+}
+
+// Somebody waits, and the slice is over, or not used. A class that has left it unused is no further behind than the
+// first of those who wait and would use theirs: that one's turn comes before its next, and then again its own.
+static void settle_slice(struct hf_slices *slices, uint64_t now) {
+    struct hf_share *owner = slices->owner;
+    uint64_t least = UINT64_MAX;
+    owner->spares = is_spared(slices, now);
+    for (struct hf_slice_waiter *waiter = slices->first; owner->spares && waiter; waiter = waiter->next) {
+        uint64_t used = hf_load_relaxed(&waiter->share->used);
+        if (!waiter->share->spares && used < least)
+            least = used;
+    }
+    if (least != UINT64_MAX)
+        hf_share_come_back(owner, least);
 }
 
 hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
@@ -179,9 +216,11 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
     if (pending && !is_late(slices, now)) // U2
         return NULL;
     if (!pending && is_running(slices, now))
-        return keep_time(slices, slices->slice_end);
-    if (!pending && slices->owner)
+        return keep_time(slices, now < early_look(slices) ? early_look(slices) : slices->slice_end);
+    if (!pending && slices->owner) {
+        settle_slice(slices, now);
         hf_store_relaxed(&slices->taken_at, now); // before the release in set_state
+    }
     struct hf_slice_waiter *next = next_of(slices, now, &slices->due_at);
     if (!next) {
         set_state(slices, NULL, 0);
@@ -273,7 +312,7 @@ hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, 
             hf_futex_wake(choose_waiter(slices, waiter), 1);
     }
     // A slice of no length is over when its first section is, which unlock sees: nobody need keep the time (U1).
-    return slice_ticks ? keep_time(slices, slices->slice_end) : NULL;
+    return slice_ticks ? keep_time(slices, early_look(slices)) : NULL;
 }
 
 hf_slice_wake hf_slices_retire(struct hf_slices *slices, struct hf_share *share, uint64_t now) {

@@ -20,11 +20,12 @@
 // time when its owner exits, or goes to wait for a condition, or sleeps for another lock that Holdfast knows (not one
 // of glibc's, a barrier, or a lock with a gate): it can't or does not want to use the rest. (Sleeps: if somebody comes
 // here then, or waits already; of those the owner knows, begun_slices.h.) Not so where several threads of the class
-// have come to wait here: the others may use it.
+// have come to wait here: the others may use it. And it is over, for whoever looks while somebody waits, when its owner
+// has used next to nothing of it and is not inside.
 //
 // Invariants, all under the guard:
-// U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks no
-//     later than at the slice's end or the ban's, whichever the state waits for. A slice of no length needs none: it
+// U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks
+//     first whether the slice is used, then no later than at the slice's end or the ban's, whichever the state waits for. A slice of no length needs none: it
 //     is over from the start, which its first section's unlock sees whatever its CPU's clock. Nor does a PENDING one:
 // U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up; one that
 //     can't run (stopped in a signal handler, say) is late after HF_LATE_NS, and then another one is chosen.
