@@ -10,19 +10,6 @@ static bool is_ours(pthread_barrier_t *posix) {
     return hf_policy_is_ours(HF_OBJECT_BARRIER) && hf_barrier_in(posix)->shared == 0;
 }
 
-bool hf_barrier_is_laid_out_as_known(void) {
-    enum { SOME_COUNT = 0x01020304 };
-    pthread_barrierattr_t attributes;
-    pthread_barrier_t own, shared;
-    pthread_barrierattr_init(&attributes);
-    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    if (hf_glibc()->barrier_init(&own, NULL, SOME_COUNT) || hf_glibc()->barrier_init(&shared, &attributes, SOME_COUNT))
-        return false;
-    const struct hf_barrier *seen = hf_barrier_in(&own);
-    return seen->count == SOME_COUNT && seen->shared == 0 && hf_barrier_in(&shared)->shared != 0 &&
-           seen->tickets == 0 && seen->rounds == 0;
-}
-
 static int interposed_init(pthread_barrier_t *posix, const pthread_barrierattr_t *attributes, unsigned count) {
     int error = hf_glibc()->barrier_init(posix, attributes, count);
     if (!error && is_ours(posix)) {

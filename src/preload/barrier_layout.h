@@ -21,7 +21,4 @@ static inline struct hf_barrier *hf_barrier_in(pthread_barrier_t *barrier) {
     return (struct hf_barrier *)barrier;
 }
 
-// Does the glibc that we run with keep count and shared where we expect them?
-bool hf_barrier_is_laid_out_as_known(void);
-
 #endif

@@ -14,19 +14,8 @@
 #include "preload/symbol_version.h"
 #include "thread/left_wait.h"
 
-bool hf_cond_is_laid_out_as_known(void) {
-    pthread_condattr_t attributes;
-    pthread_cond_t shared;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    return hf_glibc()->cond_init(&shared, &attributes) == 0 &&
-           hf_cond_attributes(&shared) == (HF_COND_SHARED | HF_COND_MONOTONIC) &&
-           hf_condition_in(&shared)->waiters.first == NULL;
-}
-
 static inline bool is_ours(const pthread_cond_t *cond) {
-    return hf_policy_is_ours(HF_OBJECT_COND) && !(hf_cond_attributes(cond) & HF_COND_SHARED);
+    return hf_policy_is_ours(HF_OBJECT_COND) && !hf_cond_is_shared(cond);
 }
 
 // Whether the caller has the mutex, and will give it back by a function of ours, as far as is known.
@@ -165,22 +154,28 @@ static int interposed_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     return wait_until(cond, mutex, &deadline);
 }
 
-int hf_cond_signal(pthread_cond_t *cond) {
+// Most signals and broadcasts find that nobody waits: for those no frame is made.
+static inline bool is_ours_and_idle(pthread_cond_t *cond) {
+    return hf_load_relaxed(&hf_policies[HF_OBJECT_COND]) == HF_POLICY_OURS && !hf_cond_is_shared(cond) &&
+           !hf_condition_may_have_waiters(hf_condition_in(cond));
+}
+
+static __attribute__((noinline)) int signal_after_all(pthread_cond_t *cond) {
     if (!is_ours(cond))
         return hf_glibc()->cond_signal(cond);
-    if (!hf_condition_may_have_waiters(hf_condition_in(cond)))
-        return 0;
     struct hf_waiter *chosen = hf_condition_choose_one(hf_condition_in(cond));
     if (chosen)
         give_turn_with_mutex(chosen);
     return 0;
 }
 
-int hf_cond_broadcast(pthread_cond_t *cond) {
+int hf_cond_signal(pthread_cond_t *cond) {
+    return HF_LIKELY(is_ours_and_idle(cond)) ? 0 : signal_after_all(cond);
+}
+
+static __attribute__((noinline)) int broadcast_after_all(pthread_cond_t *cond) {
     if (!is_ours(cond))
         return hf_glibc()->cond_broadcast(cond);
-    if (!hf_condition_may_have_waiters(hf_condition_in(cond)))
-        return 0;
     // A crowd of which one will find what it waits for: they come one after the other, as the mutex is given back, and
     // the next broadcast does not find those who still queue for it. If all woke up they would all run, to no purpose.
     void (*give_turn)(struct hf_waiter *) =
@@ -191,6 +186,10 @@ int hf_cond_broadcast(pthread_cond_t *cond) {
         give_turn(chosen);
     }
     return 0;
+}
+
+int hf_cond_broadcast(pthread_cond_t *cond) {
+    return HF_LIKELY(is_ours_and_idle(cond)) ? 0 : broadcast_after_all(cond);
 }
 
 HF_EXPORT(hf_cond_wait, pthread_cond_wait, HF_GLIBC_2_3_2);

@@ -15,6 +15,7 @@
 #include "park/word_lock.h"
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
+#include "preload/object_layout.h"
 #include "preload/policy.h"
 #include "preload/rwlock_choice.h"
 #include "thread/left_wait.h"
@@ -201,7 +202,7 @@ static void do_without_gates_in_child(void) {
 static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
     struct hf_lock_choice choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
     const struct hf_lock_kind *kind = hf_lock_kind_find(value->lock);
-    if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0) {
+    if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !hf_object_fits(HF_OBJECT_MUTEX)) {
         choice.discipline = HF_DISCIPLINE_GLIBCS;
     } else if (strcmp(value->lock, "flexguard") == 0) {
         choice.owes_turns = true;

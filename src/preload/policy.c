@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "lock/lock_table.h"
-#include "preload/barrier_layout.h"
-#include "preload/cond_layout.h"
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
+#include "preload/object_layout.h"
 #include "preload/rwlock_choice.h"
 #include "preload/thread_checker.h"
 
@@ -34,15 +33,6 @@ static void read_environment(struct hf_policy_text *policy) {
         read_variable(HF_CONF_VARIABLE, conf, policy);
 }
 
-// A glibc that lays an object out in another way than the one that we know keeps all objects of that kind.
-static bool is_laid_out_as_known(enum hf_object object) {
-    switch (object) {
-    case HF_OBJECT_COND: return hf_cond_is_laid_out_as_known();
-    case HF_OBJECT_BARRIER: return hf_barrier_is_laid_out_as_known();
-    default: return true;
-    }
-}
-
 void hf_policy_read(struct hf_policy_text *policy) {
     memset(policy, 0, sizeof(*policy));
     for (int i = 0; i < HF_OBJECTS; i++)
@@ -56,7 +46,7 @@ void hf_policy_read(struct hf_policy_text *policy) {
 }
 
 enum hf_policy hf_policy_for(enum hf_object object, const struct hf_policy_value *value) {
-    if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !is_laid_out_as_known(object))
+    if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !hf_object_fits(object))
         return HF_POLICY_GLIBCS;
     return strcmp(value->lock, HF_RWSCL_NAME) == 0 ? HF_POLICY_SLICED : HF_POLICY_OURS;
 }
