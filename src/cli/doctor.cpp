@@ -14,6 +14,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/install.hpp"
 #include "cli/number_range.hpp"
+#include "cli/object_fit.hpp"
 #include "cli/program_examination.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
@@ -33,6 +34,7 @@ struct findings {
     unsigned cpus = 0;
     std::string interposer; // empty: there is none that can be preloaded
     std::string why_no_interposer;
+    object_fits objects;
     std::vector<capability> capabilities;
     service_report service;
     std::string mode; // "service", "monitor" or "blocking"
@@ -77,6 +79,7 @@ findings examine() {
     } catch (const failure &problem) {
         found.why_no_interposer = problem.what();
     }
+    found.objects = find_object_fits();
     found.capabilities = find_capabilities();
     try_monitor(found);
     return found;
@@ -89,8 +92,11 @@ void print(const findings &found) {
         if (!capability.remedy.empty())
             fmt::print("       {:<46} {}\n", "", capability.remedy);
     }
-    fmt::print("  {:<4} {:<46} {}\n\n", found.interposer.empty() ? "no" : "yes", "interposer",
+    fmt::print("  {:<4} {:<46} {}\n", found.interposer.empty() ? "no" : "yes", "interposer",
                found.interposer.empty() ? found.why_no_interposer : found.interposer);
+    std::string left = about_objects_left(found.objects);
+    fmt::print("  {:<4} {:<46} {}\n\n", left.empty() ? "yes" : "no", "room in the C library's objects",
+               left.empty() ? "all are laid out as known: " + name_of_c_library() : left);
     fmt::print("service: {}\n  {}\n", name_of(found.service.is), found.service.sentence);
     fmt::print("mode: {}\n  {}\n", found.mode, found.why);
     if (!found.remedy.empty())
@@ -104,6 +110,7 @@ void print_json(const findings &found) {
     out["cpus"] = found.cpus;
     out["interposer"] = found.interposer.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.interposer);
     out["why_no_interposer"] = found.why_no_interposer;
+    out["objects"] = {{"fit", found.objects}, {"detail", about_objects_left(found.objects)}};
     for (const auto &capability : found.capabilities)
         out["capabilities"][capability.name] = {
             {"present", capability.present}, {"detail", capability.detail}, {"remedy", capability.remedy}};

@@ -8,6 +8,7 @@
 #include "cli/ending.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/invoker.hpp"
+#include "cli/object_fit.hpp"
 #include "cli/say.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
@@ -72,6 +73,8 @@ void print_stats(const session &session, const std::string &lock, const std::vec
     if (session.has_monitor())
         print_monitor_totals(session);
     print_rules(session, rules);
+    if (std::string left = about_objects_left(find_object_fits()); !left.empty())
+        say("  {}\n", left);
 }
 
 ending run_as_it_is(const run_options &options, const std::optional<invoker> &user) {

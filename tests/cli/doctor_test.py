@@ -26,6 +26,13 @@ def test_json_and_text_agree(holdfast):
         assert capability["present"] or capability["remedy"], "what is missing comes with what to do"
 
 
+# Shown able to fail: a layout that is never found to fit.
+def test_every_kind_of_object_can_be_holdfasts(holdfast):
+    objects = json.loads(holdfast("doctor", "--json").stdout)["objects"]
+    assert objects == {"fit": dict.fromkeys(["mutex", "cond", "rwlock", "spin", "barrier"], True), "detail": ""}
+    assert "yes  room in the C library's objects" in holdfast("doctor").stdout
+
+
 # Shown able to fail: without a look at standard output in main().
 @pytest.mark.parametrize("verb", [["doctor"], ["doctor", "--json"], ["doctor", "--", PYTHON], ["bench", "--list"],
                                   ["compare", "--rounds", "1", "--locks", "glibc", "--", "true"]])
