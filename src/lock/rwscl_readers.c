@@ -53,7 +53,7 @@ bool hf_rwscl_enter_in_time(hf_rwscl_t *lock) {
 }
 
 bool hf_rwscl_enter_again(hf_rwscl_t *lock) {
-    for (int polls = 0;; polls++) {
+    for (unsigned polls = 0;; polls++) {
         if (hf_gate_enter(hf_rwscl_own_gate(lock)))
             return true;
         uint32_t draining = hf_load_relaxed(&lock->draining);
