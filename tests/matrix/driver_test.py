@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""./dev matrix's own parts: its list of suites, its page, and that nothing is left behind in a chroot.
+
+Shown able to fail: mounts made without a namespace of their own; a page that forgets the text behind its part; a trial
+that failed told as a yes.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import page
+from chroot import Chroot
+
+
+def driver():
+    loader = importlib.machinery.SourceFileLoader("matrix_run", str(Path(__file__).with_name("run")))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("matrix_run", loader))
+    sys.modules["matrix_run"] = module
+    loader.exec_module(module)
+    return module
+
+
+def result(suite="trixie", glibc="2.41", passed=True):
+    return {"suite": suite, "glibc": glibc, "trials": [
+        {"trial": "objects", "passed": passed, "detail": "all" if passed else "not Holdfast's: cond"},
+        {"trial": "exports", "passed": True, "detail": "1 checked"},
+        {"trial": "conformance", "passed": True, "detail": "7 tests, 70 cases"},
+        {"trial": "build gcc-14", "passed": True, "detail": "no warning"},
+        {"trial": "build clang-19", "passed": True, "detail": "no warning"}]}
+
+
+def test_every_suite_has_compilers():
+    suites = driver().suites()
+    assert set(suites) == {"bookworm", "trixie", "sid"}
+    assert all(suite.gccs and suite.clangs and suite.distribution.startswith("debian-") for suite in suites.values())
+
+
+def test_an_unknown_suite_is_wrong_usage():
+    with pytest.raises(SystemExit) as end:
+        driver().options_of(["potato"], driver().suites())
+    assert end.value.code == 2
+
+
+def test_the_page_keeps_all_but_its_part():
+    text = f"before\n{page.BEGIN}\nstale\n{page.END}\nafter\n"
+    written = page.with_section(text, [result()])
+    assert written.startswith("before\n") and written.endswith(f"{page.END}\nafter\n") and "stale" not in written
+    assert page.with_section(written, [result()]) == written
+    with pytest.raises(ValueError):
+        page.with_section("no marks", [result()])
+
+
+def test_rows_go_by_the_number_of_glibc_and_failures_are_said():
+    table = page.table([result("sid", "2.43", passed=False), result("bookworm", "2.36")])
+    assert table.index("bookworm") < table.index("sid")
+    assert "| sid | 2.43 | no: not Holdfast's: cond | yes | 7 tests, 70 cases | gcc-14: yes | clang-19: yes |" in table
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")
+def test_nothing_stays_mounted(tmp_path):
+    chroot = Chroot("none", tmp_path)
+    chroot.root.mkdir(parents=True)
+    for each in ("run", "etc"):
+        (chroot.root / each).mkdir()
+    before = Path("/proc/self/mounts").read_text()
+    status, _ = chroot.run(["true"], [tmp_path])  # there is no shell in it: fails once all is mounted
+    assert status != 0
+    assert (chroot.root / "proc").is_dir() and not list((chroot.root / "proc").iterdir())
+    assert Path("/proc/self/mounts").read_text() == before
