@@ -15,20 +15,24 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What differs by architecture: where libraries are, which strip knows them, where the dynamic linker looks."""
+    """What differs by architecture: which strip knows its programs, and the folder of its libraries."""
     strip: str
-    library_folders: tuple
-    guest_libraries: str
+    triplet: str
 
+    def library_folders(self, build):
+        """Here: the system's, and those that a cross build has been linked with, in BUILD-root."""
+        roots = (f"{build}-root", "/")
+        return [Path(root) / usr / "lib" / self.triplet for root in roots for usr in ("usr", "")] + [
+            Path("/usr") / self.triplet / "lib"]
 
-# What ./dev build arm64 links against.
-ARM64_ROOT = Path(__file__).resolve().parents[2] / "build" / "arm64-root"
+    @property
+    def guest_libraries(self):
+        return f"lib/{self.triplet}"
+
 
 TOOLCHAINS = {
-    "amd64": Toolchain("strip", ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"), "lib/x86_64-linux-gnu"),
-    "arm64": Toolchain("aarch64-linux-gnu-strip",
-                       (*(str(ARM64_ROOT / folder / "aarch64-linux-gnu") for folder in ("lib", "usr/lib")),
-                        "/usr/lib/aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib"), "lib/aarch64-linux-gnu"),
+    "amd64": Toolchain("x86_64-linux-gnu-strip", "x86_64-linux-gnu"),
+    "arm64": Toolchain("aarch64-linux-gnu-strip", "aarch64-linux-gnu"),
 }
 
 
@@ -90,10 +94,16 @@ def dynamic_section(path):
 class Libraries:
     """The libraries that programs need, and theirs, found where the dynamic linker at home finds them."""
 
-    def __init__(self, toolchain):
-        self.toolchain = toolchain
+    def __init__(self, folders):
+        self.folders = folders
         self.found = {}      # name: file
         self.linkers = set()
+
+    def add_linker(self, path):
+        """The dynamic linker: a library, too, whose place programs name."""
+        name = os.path.basename(path)
+        self.found.setdefault(name, self._look_for(name, [], path))
+        return name
 
     def add_those_of(self, path):
         needed, folders, linker = dynamic_section(path)
@@ -105,7 +115,7 @@ class Libraries:
                 self.add_those_of(self.found[name])
 
     def _look_for(self, name, folders, wanted_by):
-        for folder in (*folders, *self.toolchain.library_folders):
+        for folder in (*folders, *self.folders):
             if (file := Path(folder) / name).exists():
                 return file.resolve()
         raise FileNotFoundError(f"{wanted_by} needs {name}, which is in none of its folders")
@@ -141,14 +151,13 @@ def root(build, programs, architecture, busybox, guest, cache):
     archive.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n", 0o644)
     for script in sorted((guest / "bin").iterdir()):
         archive.file(f"bin/{script.name}", script.read_bytes())
-    libraries = Libraries(toolchain)
+    libraries = Libraries(toolchain.library_folders(build))
     for program in programs:
         path = build / program
         libraries.add_those_of(path)
         archive.file(f"holdfast/{program}", stripped(path, toolchain, cache))
     for linker in sorted(libraries.linkers):
-        name = os.path.basename(linker)
-        libraries.found.setdefault(name, libraries._look_for(name, [], linker))
+        name = libraries.add_linker(linker)
         if os.path.dirname(linker).strip("/") != toolchain.guest_libraries:
             archive.link(linker.lstrip("/"), f"/{toolchain.guest_libraries}/{name}")
     for name, file in sorted(libraries.found.items()):

@@ -4,6 +4,7 @@
 import json
 import os
 import platform
+import re
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -70,6 +71,11 @@ class Outcome:
                       for result in self.results]}
 
 
+def words_of(text):
+    """What may be the name of a program in a shell's text."""
+    return set(re.findall(r"[\w.+-]+", text))
+
+
 class Unavailable(Exception):
     """There is no such machine to be had here. One sentence."""
 
@@ -84,14 +90,19 @@ class Laboratory:
         self.cache = kernels.cache_folder(root / "build")
         self.build = build
         self.making = threading.Lock()
+        for left in self.work.glob("initrd-*"): # by a run that was killed
+            if not Path("/proc", left.name.rpartition("-")[2]).exists():
+                left.unlink(missing_ok=True)
 
     def build_for(self, architecture):
         return (self.build or self.root / "build" / BUILDS.get(architecture, architecture)).resolve()
 
     def programs(self, build, commands):
-        """The build's files that commands name, and those that each guest has."""
+        """The build's files that commands, or scripts that they name, name; and those that each guest has."""
         wanted = dict.fromkeys(ALWAYS)
-        for word in {word for command in commands for word in command.line.split() if "/" not in word}:
+        words = words_of("\n".join(command.line for command in commands))
+        scripts = [HERE / "guest" / "bin" / word for word in words]
+        for word in words.union(*(words_of(script.read_text()) for script in scripts if script.is_file())):
             for folder in PROGRAM_FOLDERS:
                 if (build / folder / word).is_file():
                     wanted[f"{folder}/{word}"] = None
@@ -224,7 +235,7 @@ def run_all(laboratory, plans, names, at_once):
                 with speaking:
                     print("\n".join(f"{plan.name:<10} | {line}" for line in result.output), flush=True)
 
-        say(plan, f"boots {plan.kernel.package} ({', '.join(plan.kernel.suites)}) with {plan.cpus} CPUs")
+        say(plan, f"boots {plan.kernel.package} with {plan.cpus} CPUs")
         outcome = laboratory.carry_out(
             plan, commands, show=lambda text: text.startswith("the machine ") and say(plan, text), ended=ended)
         if outcome.trouble or outcome.unavailable:

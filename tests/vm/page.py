@@ -3,6 +3,8 @@
 machine left in build/vm/results. Other parts of the page belong to other commands; each writes between its own
 marks."""
 
+import json
+
 BEGIN = "<!-- kernels: written by ./dev vm all -->"
 END = "<!-- end -->"
 
@@ -19,6 +21,9 @@ COLUMNS = {
     "run": ("run",),
     "soak": ("soak",),
 }
+
+# Column: what 'holdfast doctor --json' calls it. The kernel has it or not; no test of ours fails without it.
+OFFERS = {"time-slice extension": "slice_extension", "sched_ext": "sched_ext"}
 
 
 class Notes:
@@ -55,12 +60,25 @@ def cell(machine, names, notes):
     return f"yes ({', '.join(str(notes.number(plain(part))) for part in parts)})" if parts else "yes"
 
 
+def offered(machine, capability, notes):
+    """Whether the kernel has it, as doctor says."""
+    for test in machine["tests"]:
+        try:
+            found = json.loads("\n".join(test.get("output", [])))["capabilities"][capability]
+        except (ValueError, KeyError):
+            continue
+        return "yes" if found["present"] else f"no ({notes.number(plain(found['detail']))})"
+    return f"not known ({notes.number('doctor did not say')})"
+
+
 def table(machines):
     notes = Notes()
-    lines = [f"| kernel | CPUs | what it stands for | {' | '.join(COLUMNS)} |", "| --- " * (len(COLUMNS) + 3) + "|"]
+    columns = ["kernel", "CPUs", "what it stands for", *COLUMNS, *OFFERS]
+    lines = [f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
     for machine in machines:
         version = machine["version"] or "none"
-        cells = [cell(machine, names, notes) for names in COLUMNS.values()]
+        cells = [*(cell(machine, names, notes) for names in COLUMNS.values()),
+                 *(offered(machine, capability, notes) for capability in OFFERS.values())]
         lines.append(f"| {machine['kernel']} ({version}) | {machine['cpus']} | {machine['stands_for']} | "
                      f"{' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"{number}. {text}" for number, text in enumerate(notes.texts, 1))]).rstrip()
