@@ -44,7 +44,7 @@ def parse(text):
         line = line.split("#")[0].strip()
         if line:
             name, architecture, suites, test, package, stands_for = line.split(None, 5)
-            kernels.append(Kernel(name, architecture, tuple(suites.split(",")), test == "test", package, stands_for))
+            kernels.append(Kernel(name, architecture, tuple(suites.split(",")), test != "-", package, stands_for))
     return kernels
 
 
