@@ -18,6 +18,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "monitor/element.bpf.h"
 #include "monitor/futex_wait_totals.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -48,13 +49,16 @@ struct {
 const volatile uint64_t namespace_device = 0;
 const volatile uint64_t namespace_inode = 0;
 
+// Does the tracepoint tell how a thread left? Linux 5.18.
+const volatile bool is_told_state = true;
+
 // Sleeps that found no room in the map.
 uint64_t uncounted_total;
 
 enum { TASK_INTERRUPTIBLE = 1 };
 
-// The processor's numbers of system calls, and the commands of futex(2) that wait.
-enum { NR_FUTEX = 202, NR_FUTEX_WAIT = 455 };
+// A system call that has the same number everywhere, and the commands of futex(2) that wait.
+enum { NR_FUTEX_WAIT = 455 };
 enum { WAIT = 0, LOCK_PI = 6, WAIT_BITSET = 9, WAIT_REQUEUE_PI = 11, LOCK_PI2 = 13, COMMAND_MASK = 0x7f };
 enum { EXPECTED_BY_LOCKS = 2 };
 
@@ -71,17 +75,17 @@ static uint32_t pid_of_current(void) {
 // Does the current thread sleep in a futex call? Fills word and kind of the mark.
 static bool sleeps_in_futex(struct task_struct *task, struct sleep_mark *mark) {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint64_t number = BPF_CORE_READ(registers, orig_ax);
+    uint64_t number = SYSTEM_CALL_OF(registers);
     if (number != NR_FUTEX && number != NR_FUTEX_WAIT)
         return false;
-    mark->key.address = BPF_CORE_READ(registers, di);
-    uint64_t second = BPF_CORE_READ(registers, si);
+    mark->key.address = FIRST_ARGUMENT_OF(registers);
+    uint64_t second = SECOND_ARGUMENT_OF(registers);
     if (number == NR_FUTEX_WAIT) {
         mark->for_lock = (uint32_t)second == EXPECTED_BY_LOCKS;
         return true;
     }
     uint32_t command = second & COMMAND_MASK;
-    uint32_t expected = BPF_CORE_READ(registers, dx);
+    uint32_t expected = THIRD_ARGUMENT_OF(registers);
     bool inherits = command == LOCK_PI || command == LOCK_PI2;
     bool waits = command == WAIT || command == WAIT_BITSET;
     mark->for_lock = inherits || (waits && expected == EXPECTED_BY_LOCKS);
@@ -114,7 +118,7 @@ static uint32_t bucket_of(uint64_t value) {
             bucket += step;
         }
     }
-    return bucket < HF_FUTEX_BUCKETS ? bucket : HF_FUTEX_BUCKETS - 1;
+    return bucket;
 }
 
 static void count_sleep(const struct hf_futex_key *key, uint64_t took_ns, bool for_lock) {
@@ -135,9 +139,7 @@ static void count_sleep(const struct hf_futex_key *key, uint64_t took_ns, bool f
     __sync_fetch_and_add(&sum->lock_waited_ns, took_ns);
     if (took_ns > sum->longest_ns) // of two that end at once one may be lost
         sum->longest_ns = took_ns;
-    uint32_t bucket = bucket_of(took_ns);
-    if (bucket < HF_FUTEX_BUCKETS) // for the verifier
-        __sync_fetch_and_add(&sum->bucket[bucket], 1);
+    __sync_fetch_and_add(element(sum->bucket, bucket_of(took_ns)), 1);
 }
 
 static void count_end_of_sleep(struct task_struct *task) {
@@ -152,9 +154,15 @@ static void count_end_of_sleep(struct task_struct *task) {
     count_sleep(&key, took_ns, mark->for_lock);
 }
 
+static uint32_t state_of(unsigned long long *context, struct task_struct *prev) {
+    if (is_told_state)
+        return context[3];
+    return bpf_core_field_exists(prev->__state) ? prev->__state : 0;
+}
+
 SEC("tp_btf/sched_switch")
-int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state) {
-    if (!preempt && prev_state & TASK_INTERRUPTIBLE)
+int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
+    if (!preempt && state_of(ctx, prev) & TASK_INTERRUPTIBLE)
         note_sleep(prev);
     if (next->bpf_storage)
         count_end_of_sleep(next);

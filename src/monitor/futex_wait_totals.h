@@ -11,8 +11,8 @@ struct hf_futex_key {
     uint32_t padding;    // 0
 };
 
-// A bucket for each power of two of nanoseconds: bucket i has waits from 2^i on, the last one all longer ones (9 min).
-enum { HF_FUTEX_BUCKETS = 40 };
+// A bucket for each power of two of nanoseconds: bucket i has waits from 2^i on.
+enum { HF_FUTEX_BUCKETS = 64 };
 
 // At most so many keys at a time.
 enum { HF_FUTEX_KEYS = 16384 };

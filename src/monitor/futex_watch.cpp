@@ -4,20 +4,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <cerrno>
-#include <cstring>
-#include <string>
 #include <sys/stat.h>
+
+#include "monitor/bpf_refusal.hpp"
+#include "monitor/bpf_rights.hpp"
 
 #include "futex_sleeps.skel.h"
 
 namespace holdfast {
 namespace {
-
-[[noreturn]] void unavailable(int error) {
-    bool rights = error == EPERM || error == EACCES;
-    throw futex_watch_unavailable(std::string("the kernel does not let us watch futexes: ") + std::strerror(error) +
-                                  (rights ? "; run as root" : "; see 'holdfast doctor'"));
-}
 
 // The first pid namespace has this inode number (PROC_PID_INIT_INO in the kernel's sources).
 constexpr ino_t first_pid_namespace = 0xEFFFFFFC;
@@ -26,7 +21,27 @@ constexpr ino_t first_pid_namespace = 0xEFFFFFFC;
 
 struct futex_watch::loaded {
     futex_sleeps *skeleton = nullptr;
+
+    // Throws bpf_refusal.
+    explicit loaded(bool is_told_state) {
+        constexpr const char *whole = "the watch over futexes";
+        bpf_log log;
+        skeleton = futex_sleeps__open();
+        if (!skeleton)
+            throw log.refusal(whole, errno);
+        skeleton->rodata->is_told_state = is_told_state;
+        see_own_namespace();
+        int error = futex_sleeps__load(skeleton);
+        if (!error)
+            error = futex_sleeps__attach(skeleton);
+        if (error) {
+            futex_sleeps__destroy(skeleton);
+            throw log.refusal(whole, -error);
+        }
+    }
     ~loaded() { futex_sleeps__destroy(skeleton); }
+    loaded(const loaded &) = delete;
+    loaded &operator=(const loaded &) = delete;
 
     int map() const { return bpf_map__fd(skeleton->maps.totals); }
 
@@ -39,16 +54,20 @@ struct futex_watch::loaded {
     }
 };
 
-futex_watch::futex_watch() : loaded_(std::make_unique<loaded>()) {
-    libbpf_set_print(nullptr); // the exception says it
-    loaded_->skeleton = futex_sleeps__open();
-    if (!loaded_->skeleton)
-        unavailable(errno);
-    loaded_->see_own_namespace();
-    if (int error = futex_sleeps__load(loaded_->skeleton))
-        unavailable(-error);
-    if (int error = futex_sleeps__attach(loaded_->skeleton))
-        unavailable(-error);
+// The tracepoint tells a thread's state on new kernels only.
+futex_watch::futex_watch() {
+    try {
+        loaded_ = std::make_unique<loaded>(true);
+    } catch (const bpf_refusal &first) {
+        try {
+            if (own_bpf_rights().suffice())
+                loaded_ = std::make_unique<loaded>(false);
+        } catch (const bpf_refusal &second) {
+            throw futex_watch_unavailable(second.sentence(), second.log);
+        }
+        if (!loaded_)
+            throw futex_watch_unavailable(first.sentence(), first.log);
+    }
 }
 
 futex_watch::~futex_watch() = default;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "monitor/futex_wait_totals.h"
@@ -14,7 +16,12 @@ namespace holdfast {
 // Why there is none: one sentence, with what to do about it.
 class futex_watch_unavailable : public std::runtime_error {
 public:
-    using std::runtime_error::runtime_error;
+    explicit futex_watch_unavailable(const std::string &sentence, std::string log = "")
+        : std::runtime_error(sentence), log_(std::move(log)) {}
+    const std::string &log() const { return log_; }
+
+private:
+    std::string log_;
 };
 
 struct futex_waits {

@@ -13,6 +13,7 @@
 #define HF_MONITOR_HOLDER_ABSENCES_BPF_H
 
 #include "hint/holder_absences.h"
+#include "monitor/monitor_parts.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -59,7 +60,7 @@ static void holder_leaves(void *context, struct absence *absence, uint64_t follo
     if (!kept)
         return;
     __sync_fetch_and_add(could_go_on ? &kept->preemptions : &kept->sleeps, 1);
-    if (could_go_on)
+    if (could_go_on && has(HF_PART_STACKS))
         keep_stack(context, kept, absence->since_ns);
 }
 

@@ -42,6 +42,8 @@ struct bpf_pidns_info {
     __u32 tgid;
 };
 
+#include "machine.bpf.h" // struct thread_struct and struct pt_regs are the processor's
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct rq;
@@ -61,18 +63,6 @@ struct sched_entity {
     struct cfs_rq *cfs_rq;
 };
 
-struct thread_struct {
-    unsigned long fsbase; // x86
-};
-
-// x86: what a system call was called with.
-struct pt_regs {
-    unsigned long dx;
-    unsigned long si;
-    unsigned long di;
-    unsigned long orig_ax;
-};
-
 struct bpf_local_storage;
 
 struct cpumask {
@@ -85,6 +75,7 @@ struct signal_struct {
 
 struct task_struct {
     unsigned int flags;
+    unsigned int __state;         // 0: runnable; of the thread that leaves, at the switch
     struct signal_struct *signal; // its thread group's
     int pid;
     __u64 start_boottime;

@@ -8,9 +8,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hint/registration.h"
+#include "monitor/left_out.hpp"
 
 extern "C" {
 #include "monitor/followed_process.h"
@@ -21,7 +23,13 @@ namespace holdfast {
 // Why there is no monitor: one sentence, with what to do about it.
 class monitor_unavailable : public std::runtime_error {
 public:
-    using std::runtime_error::runtime_error;
+    explicit monitor_unavailable(const std::string &sentence, std::string log = "")
+        : std::runtime_error(sentence), log_(std::move(log)) {}
+    // All that the kernel's verifier has said of it.
+    const std::string &log() const { return log_; }
+
+private:
+    std::string log_;
 };
 
 // What a walk over all threads has found.
@@ -51,6 +59,9 @@ public:
     ~monitor();
     monitor(const monitor &) = delete;
     monitor &operator=(const monitor &) = delete;
+
+    // What this kernel did not take, and why.
+    const std::vector<left_out_part> &left_out() const;
 
     // Follows the process behind the pidfd: `tls_offset` as hf_thread_record_tls_offset() tells. One that is followed
     // already stays in its group. Returns 0 or an errno: EEXIST when it has HF_RECORDS_A_THREAD other offsets already,

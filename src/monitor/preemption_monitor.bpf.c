@@ -23,6 +23,10 @@
 // are, so that the count starts at 0 with them.
 //
 // A process that is not followed pays for a few loads: tasks without any BPF task storage have a null pointer there.
+//
+// Kernels differ in what they have and in what their verifiers can follow. What the program can do without is a part of
+// its own, has(...) (monitor/monitor_parts.h). Elements of arrays are reached in one way, element(...)
+// (monitor/element.bpf.h). What differs between processors is in machine.bpf.h.
 #include "monitor/kernel_types.h"
 
 #include <bpf/bpf_helpers.h>
@@ -31,8 +35,10 @@
 #include <bpf/bpf_tracing.h>
 
 #include "hint/hint_page.h"
+#include "monitor/element.bpf.h"
 #include "monitor/followed_process.h"
 #include "monitor/holder_absences.bpf.h"
+#include "monitor/monitor_parts.bpf.h"
 #include "monitor/switch_storm.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -139,7 +145,7 @@ static bool record_is_critical(const char *record_pointer_at, struct hf_critical
 // at worst a thread calls itself critical.
 static bool is_critical(struct task_struct *task, const struct hf_followed_process *process,
                         struct hf_critical_words *words) {
-    const char *thread_pointer = (const char *)task->thread.fsbase;
+    const char *thread_pointer = (const char *)THREAD_POINTER_OF(task);
     int64_t first = process->tls_offset[0], second = process->tls_offset[1];
     return (first && record_is_critical(thread_pointer + first, words)) ||
            (second && record_is_critical(thread_pointer + second, words));
@@ -147,11 +153,11 @@ static bool is_critical(struct task_struct *task, const struct hf_followed_proce
 
 static bool is_left_alone(const struct hf_followed_process *process) {
     struct hf_hint_page *page = hint_page();
-    return page && storm_goes_on(page, process->group);
+    return has(HF_PART_STORMS) && page && storm_goes_on(page, process->group);
 }
 
 static void add_to(struct hf_hint_page *page, uint32_t scope, int64_t by) {
-    __sync_fetch_and_add(&page->scope[scope % HF_HINT_SCOPES].preempted_critical_sections, by);
+    __sync_fetch_and_add(&element(page->scope, scope)->preempted_critical_sections, by);
 }
 
 static void add_to_scopes_of(struct hf_hint_page *page, const struct mark *mark, int64_t by) {
@@ -165,11 +171,11 @@ static void add_to_scopes_of(struct hf_hint_page *page, const struct mark *mark,
 // A thread's CPUs may have been changed since the scopes were found: those whose CPU it takes hear of it at once.
 static uint32_t scope_of_this_cpu(const struct hf_hint_page *page) {
     uint32_t cpu = bpf_get_smp_processor_id();
-    return cpu < HF_HINT_CPUS ? page->cpu[cpu].scope % HF_HINT_SCOPES : HF_SCOPE_MACHINE;
+    return cpu < HF_HINT_CPUS ? element(page->cpu, cpu)->scope : HF_SCOPE_MACHINE;
 }
 
 static void count_departure(struct hf_hint_page *page, uint32_t scope, bool could_go_on) {
-    struct hf_hint_scope *totals = &page->scope[scope % HF_HINT_SCOPES];
+    struct hf_hint_scope *totals = element(page->scope, scope);
     if (could_go_on)
         __sync_fetch_and_add(&totals->preemptions_total, 1);
     else
@@ -188,12 +194,12 @@ static struct mark *count_out(struct task_struct *task, const struct hf_followed
         return 0;
     }
     struct mark before = *mark;
-    uint32_t scope = page->group[process->group % HF_HINT_GROUPS].counts_in % HF_HINT_SCOPES;
+    uint32_t scope = element(page->group, process->group)->counts_in;
     uint32_t of_cpu = scope_of_this_cpu(page);
     mark->counted = 1;
     mark->scope = scope;
     mark->intruded_on = of_cpu == scope ? HF_SCOPE_MACHINE : of_cpu;
-    bool in_company = page->scope[scope].preempted_critical_sections != 0;
+    bool in_company = element(page->scope, scope)->preempted_critical_sections != 0;
     add_to_scopes_of(page, mark, 1);
     if (before.counted) { // it has run since, and that was hidden from us
         add_to_scopes_of(page, &before, -1);
@@ -202,7 +208,8 @@ static struct mark *count_out(struct task_struct *task, const struct hf_followed
     count_departure(page, HF_SCOPE_MACHINE, could_go_on);
     if (scope != HF_SCOPE_MACHINE)
         count_departure(page, scope, could_go_on);
-    storm_departure(page, process->group, in_company);
+    if (has(HF_PART_STORMS))
+        storm_departure(page, process->group, in_company);
     return mark;
 }
 
@@ -215,7 +222,8 @@ static bool count_in(struct task_struct *task) {
     struct hf_hint_page *page = hint_page();
     if (page)
         add_to_scopes_of(page, mark, -1);
-    holder_returns(&mark->absence, task->pid);
+    if (has(HF_PART_ABSENCES))
+        holder_returns(&mark->absence, task->pid);
     return true;
 }
 
@@ -248,9 +256,10 @@ static void note_company(struct cfs_rq *queue_of_next, bool taken_from_stranger)
     uint32_t cpu = bpf_get_smp_processor_id();
     if (!page || cpu >= HF_HINT_CPUS)
         return;
-    page->cpu[cpu].runnable = runnable_in(queue_of_next);
+    struct hf_hint_cpu *this_cpu = element(page->cpu, cpu);
+    this_cpu->runnable = runnable_in(queue_of_next);
     if (taken_from_stranger)
-        page->cpu[cpu].shared_ns = bpf_ktime_get_ns();
+        this_cpu->shared_ns = bpf_ktime_get_ns();
 }
 
 // May this thread be counted? Not while nobody is (M1): what a thread adds to the machine's count when it is marked is
@@ -260,26 +269,32 @@ static bool may_be_counted(const struct task_seen *seen) {
     return seen->may_have_mark && page && page->scope[HF_SCOPE_MACHINE].preempted_critical_sections != 0;
 }
 
+// Was it still runnable? Its state is 0 then, as the tracepoint passes it from Linux 5.18 on; it can't be woken before.
+static bool is_runnable(unsigned long long *context, struct task_struct *leaves) {
+    if (has(HF_PART_SWITCH_STATE))
+        return (uint32_t)context[3] == 0;
+    return bpf_core_field_exists(leaves->__state) && leaves->__state == 0;
+}
+
 SEC("tp_btf/sched_switch")
-int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state) {
+int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
     const struct task_seen leaves = see(prev), comes = see(next);
-    struct cfs_rq *queue_of_next = next->se.cfs_rq;
-    if (blind_to_others && !leaves.leader_is_noticed)
+    struct cfs_rq *queue_of_next = has(HF_PART_COMPANY) ? next->se.cfs_rq : 0;
+    if (!has(HF_PART_CORE) || (blind_to_others && !leaves.leader_is_noticed))
         return 0;
     struct hf_followed_process *process = process_of(&leaves);
     struct hf_critical_words words = {};
-    // prev_state 0: still runnable. Where the kernel does not pass it, `preempt` is what is left to go by.
-    bool could_go_on = preempt || prev_state == 0;
+    bool could_go_on = preempt || is_runnable(ctx, prev);
     if (process && !is_left_alone(process) && !is_ending(prev) && is_critical(prev, process, &words)) {
         struct mark *mark = count_out(prev, process, could_go_on);
-        if (mark && words.critical_depth > 0)
+        if (has(HF_PART_ABSENCES) && mark && words.critical_depth > 0)
             holder_leaves(ctx, &mark->absence, process->since_ns, words.lock, could_go_on);
     } else if (may_be_counted(&leaves)) {
         count_in_late(prev);
     }
     if (may_be_counted(&comes))
         count_in(next);
-    if (comes.leader_is_noticed)
+    if (has(HF_PART_COMPANY) && comes.leader_is_noticed)
         note_company(queue_of_next, could_go_on && is_stranger_to(&leaves, &comes));
     return 0;
 }
@@ -311,30 +326,30 @@ int BPF_PROG(at_exec, struct task_struct *task) {
 uint64_t marks_found[HF_HINT_SCOPES];
 uint64_t followed_found;
 struct hf_group_found groups_found[HF_HINT_GROUPS];
+static uint64_t cpus_of_one[HF_HINT_CPUS / 64]; // a walk is one at a time
 
 static void note_mark(const struct mark *mark) {
     marks_found[HF_SCOPE_MACHINE]++;
     if (mark->scope != HF_SCOPE_MACHINE)
-        marks_found[mark->scope % HF_HINT_SCOPES]++;
+        ++*element(marks_found, mark->scope);
     if (mark->intruded_on != HF_SCOPE_MACHINE)
-        marks_found[mark->intruded_on % HF_HINT_SCOPES]++;
+        ++*element(marks_found, mark->intruded_on);
 }
 
 static void note_cpus(struct task_struct *task, struct hf_group_found *group) {
-    uint64_t cpus[HF_HINT_CPUS / 64] = {};
     uint32_t bytes = bpf_core_type_size(struct cpumask);
-    if (bytes > sizeof(cpus))
-        bytes = sizeof(cpus);
-    if (bpf_probe_read_kernel(cpus, bytes, &task->cpus_mask))
+    if (bytes > sizeof(cpus_of_one))
+        bytes = sizeof(cpus_of_one);
+    if (bpf_probe_read_kernel(cpus_of_one, bytes, &task->cpus_mask))
         return;
     for (int i = 0; i < HF_HINT_CPUS / 64; i++)
-        group->cpus[i] |= cpus[i];
+        *element(group->cpus, i) |= *element(cpus_of_one, i);
 }
 
 SEC("iter/task")
 int walk(struct bpf_iter__task *at) {
     struct task_struct *task = at->task;
-    if (!task)
+    if (!task || !has(HF_PART_CENSUS))
         return 0;
     const struct task_seen seen = see(task);
     struct mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
@@ -344,15 +359,14 @@ int walk(struct bpf_iter__task *at) {
     struct hf_hint_page *page = hint_page();
     if (!process || !page)
         return 0;
-    uint32_t number = process->group % HF_HINT_GROUPS;
-    struct hf_group_found *group = &groups_found[number];
+    struct hf_group_found *group = element(groups_found, process->group);
     if (seen.leader == task) {
         group->processes++;
         followed_found++;
     }
     group->threads++;
     group->user = process->user;
-    group->behind += mark && mark->counted && mark->scope != page->group[number].counts_in;
+    group->behind += mark && mark->counted && mark->scope != element(page->group, process->group)->counts_in;
     note_cpus(task, group);
     return 0;
 }
@@ -383,7 +397,7 @@ struct group_move {
 // `reads` first: who goes back to the machine's scope may stop counting in another only when nobody reads that any
 // more.
 static void set_group(struct hf_hint_page *page, uint32_t number, uint32_t reads, uint32_t counts_in) {
-    struct hf_hint_group *group = &page->group[number % HF_HINT_GROUPS];
+    struct hf_hint_group *group = element(page->group, number);
     *(volatile uint32_t *)&group->reads = reads;
     *(volatile uint32_t *)&group->counts_in = counts_in;
 }
@@ -408,26 +422,18 @@ int grant_cpu(struct cpu_grant *wanted) {
     struct hf_hint_page *page = hint_page();
     if (!page || wanted->cpu >= HF_HINT_CPUS)
         return 1;
-    page->cpu[wanted->cpu].scope = wanted->scope;
-    return 0;
-}
-
-static int beat(void *map, uint32_t *key, struct heart *value) {
-    struct hf_hint_page *page = hint_page();
-    if (page)
-        page->heartbeat_ns = bpf_ktime_get_ns();
-    bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0);
+    element(page->cpu, wanted->cpu)->scope = wanted->scope;
     return 0;
 }
 
 static void clear_counts(struct hf_hint_page *page) {
     for (int i = 0; i < HF_HINT_SCOPES; i++)
-        page->scope[i].preempted_critical_sections = 0;
+        element(page->scope, i)->preempted_critical_sections = 0;
 }
 
 static void end_storms(struct hf_hint_page *page) {
     for (int i = 0; i < HF_HINT_GROUPS; i++)
-        page->group[i].left_alone_until_ns = 0;
+        element(page->group, i)->left_alone_until_ns = 0;
 }
 
 // Run before anything is attached: there are no marks yet, and who listens to this page already asks the machine's
@@ -441,25 +447,50 @@ int reset(void *context) {
         set_group(page, i, HF_SCOPE_MACHINE, HF_SCOPE_MACHINE);
     end_storms(page);
     for (int i = 0; i < HF_HINT_CPUS; i++)
-        page->cpu[i].scope = HF_SCOPE_MACHINE;
+        element(page->cpu, i)->scope = HF_SCOPE_MACHINE;
     clear_counts(page);
     for (int i = 0; i < HF_HINT_SCOPES; i++)
-        page->scope[i].preemptions_total = page->scope[i].sleeps_total = 0;
+        element(page->scope, i)->preemptions_total = element(page->scope, i)->sleeps_total = 0;
     page->uncounted_total = page->unseen_switches_total = page->repairs_total = page->switch_storms_total = 0;
+    return 0;
+}
+
+static void beat(void) {
+    struct hf_hint_page *page = hint_page();
+    if (page)
+        page->heartbeat_ns = bpf_ktime_get_ns();
+}
+
+static int beat_again(void *map, uint32_t *key, struct heart *value) {
+    beat();
+    bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0);
+    return 0;
+}
+
+// Run once by the loader. From then on the heart beats by itself, for as long as the program is loaded.
+SEC("syscall")
+int start_heart(void *context) {
+    uint32_t zero = 0;
+    struct heart *value = bpf_map_lookup_elem(&heart, &zero);
+    if (!value || !has(HF_PART_HEART))
+        return 1;
+    return bpf_timer_init(&value->timer, &heart, 1 /* CLOCK_MONOTONIC */) ||
+           bpf_timer_set_callback(&value->timer, beat_again) || bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0);
+}
+
+// Run by the loader all the time where there is no such heart.
+SEC("syscall")
+int beat_once(void *context) {
+    beat();
     return 0;
 }
 
 // Run once by the loader, after the map is frozen: only BPF can write the page then.
 SEC("syscall")
 int start(void *context) {
-    uint32_t zero = 0;
     struct hf_hint_page *page = hint_page();
-    struct heart *value = bpf_map_lookup_elem(&heart, &zero);
-    if (!page || !value)
+    if (!page)
         return 1;
-    if (bpf_timer_init(&value->timer, &heart, 1 /* CLOCK_MONOTONIC */) || bpf_timer_set_callback(&value->timer, beat) ||
-        bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0))
-        return 2;
     page->version = HF_HINT_VERSION;
     page->heartbeat_ns = bpf_ktime_get_ns();
     page->monitor_state = HF_MONITOR_ALIVE;

@@ -17,6 +17,7 @@
 #define HF_MONITOR_SWITCH_STORM_BPF_H
 
 #include "hint/hint_page.h"
+#include "monitor/element.bpf.h"
 
 // docs/monitor.md, "A storm of switches".
 enum {
@@ -41,12 +42,18 @@ struct {
 
 const volatile uint32_t cpus_online = 1;
 
+// Was this CPU's critical departure one of those that are looked at?
+static bool is_sampled(struct hf_hint_page *page) {
+    uint32_t cpu = bpf_get_smp_processor_id();
+    return cpu < HF_HINT_CPUS && ++element(page->cpu, cpu)->critical_departures % HF_STORM_SAMPLED == 0;
+}
+
 // A thread of this group was counted; `in_company`: others were already. Must be called on the thread's own CPU.
 static void storm_departure(struct hf_hint_page *page, uint32_t group, bool in_company) {
-    uint32_t cpu = bpf_get_smp_processor_id(), number = group % HF_HINT_GROUPS;
-    if (cpu >= HF_HINT_CPUS || ++page->cpu[cpu].critical_departures % HF_STORM_SAMPLED != 0 || !in_company)
+    if (!is_sampled(page) || !in_company)
         return;
-    struct storm_watch *watch = bpf_map_lookup_elem(&storm_watches, &number);
+    uint32_t key = group % HF_HINT_GROUPS;
+    struct storm_watch *watch = bpf_map_lookup_elem(&storm_watches, &key);
     if (!watch)
         return;
     if (watch->beat_ns != page->heartbeat_ns) {
@@ -56,12 +63,13 @@ static void storm_departure(struct hf_hint_page *page, uint32_t group, bool in_c
     if (++watch->samples < (uint64_t)cpus_online * (HF_HEARTBEAT_NS / HF_STORM_PERIOD_NS / HF_STORM_SAMPLED))
         return;
     watch->samples = 0;
-    if (__sync_val_compare_and_swap(&page->group[number].left_alone_until_ns, 0, page->heartbeat_ns + HF_STORM_NS) == 0)
+    uint64_t *until_ns = &element(page->group, group)->left_alone_until_ns;
+    if (__sync_val_compare_and_swap(until_ns, 0, page->heartbeat_ns + HF_STORM_NS) == 0)
         __sync_fetch_and_add(&page->switch_storms_total, 1);
 }
 
 static bool storm_goes_on(struct hf_hint_page *page, uint32_t group) {
-    uint64_t *until_ns = &page->group[group % HF_HINT_GROUPS].left_alone_until_ns;
+    uint64_t *until_ns = &element(page->group, group)->left_alone_until_ns;
     if (*until_ns == 0)
         return false;
     if (page->heartbeat_ns < *until_ns)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What the BPF programs ask of the processor, on arm64. One of several files of this name: the build chooses
+// (cmake/bpf.cmake).
+#ifndef HF_MONITOR_MACHINE_BPF_H
+#define HF_MONITOR_MACHINE_BPF_H
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct thread_struct {
+    struct {
+        unsigned long tp_value;
+    } uw;
+};
+
+// What a system call was called with. The first argument's register takes the result, too.
+struct pt_regs {
+    uint64_t regs[31];
+    uint64_t orig_x0;
+    int syscallno;
+};
+
+#pragma clang attribute pop
+
+// The register TPIDR_EL0, which user space writes itself, as the kernel saved it when the thread last left the CPU, or
+// was made: at a switch out it is not saved again yet. It does not change in a thread's life. Only a program's first
+// thread sets it after it was made: that one's first switch out shows another program's, or none, and is not counted.
+#define THREAD_POINTER_OF(task) ((task)->thread.uw.tp_value)
+
+enum { NR_FUTEX = 98 };
+
+#define SYSTEM_CALL_OF(registers) ((uint64_t)(int64_t)BPF_CORE_READ(registers, syscallno))
+#define FIRST_ARGUMENT_OF(registers) BPF_CORE_READ(registers, orig_x0)
+#define SECOND_ARGUMENT_OF(registers) BPF_CORE_READ(registers, regs[1])
+#define THIRD_ARGUMENT_OF(registers) BPF_CORE_READ(registers, regs[2])
+
+#endif

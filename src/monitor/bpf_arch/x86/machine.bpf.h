@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What the BPF programs ask of the processor, on x86-64. One of several files of this name: the build chooses
+// (cmake/bpf.cmake).
+#ifndef HF_MONITOR_MACHINE_BPF_H
+#define HF_MONITOR_MACHINE_BPF_H
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct thread_struct {
+    unsigned long fsbase;
+};
+
+// What a system call was called with.
+struct pt_regs {
+    unsigned long dx;
+    unsigned long si;
+    unsigned long di;
+    unsigned long orig_ax;
+};
+
+#pragma clang attribute pop
+
+// An expression, so that the task's pointer is loaded by who uses it. The task's memory map must be current.
+#define THREAD_POINTER_OF(task) ((task)->thread.fsbase)
+
+enum { NR_FUTEX = 202 };
+
+#define SYSTEM_CALL_OF(registers) BPF_CORE_READ(registers, orig_ax)
+#define FIRST_ARGUMENT_OF(registers) BPF_CORE_READ(registers, di)
+#define SECOND_ARGUMENT_OF(registers) BPF_CORE_READ(registers, si)
+#define THIRD_ARGUMENT_OF(registers) BPF_CORE_READ(registers, dx)
+
+#endif
