@@ -2,22 +2,16 @@
 #include "cli/capability.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <fmt/core.h>
 #include <fstream>
-#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
+#include "monitor/bpf_refusal.hpp"
+#include "monitor/bpf_rights.hpp"
+#include "monitor/futex_watch.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -37,14 +31,6 @@ std::string first_line(const char *path) {
     return line;
 }
 
-bool has_effective(int capability_number) {
-    __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    __user_cap_data_struct data[2] = {};
-    if (syscall(SYS_capget, &header, data) != 0)
-        return false;
-    return data[capability_number / 32].effective >> (capability_number % 32) & 1;
-}
-
 capability btf() {
     constexpr const char *path = "/sys/kernel/btf/vmlinux";
     bool present = exists(path);
@@ -52,7 +38,8 @@ capability btf() {
             .title = "kernel type information (BTF)",
             .present = present,
             .detail = present ? path : fmt::format("{} does not exist", path),
-            .remedy = present ? "" : "use a kernel built with CONFIG_DEBUG_INFO_BTF"};
+            .remedy = present ? "" : "use a kernel built with CONFIG_DEBUG_INFO_BTF",
+            .for_monitor = true};
 }
 
 capability bpf() {
@@ -68,18 +55,23 @@ capability bpf() {
                       : unprivileged == "0" ? "present"
                                             : "present, for privileged users only",
             .remedy =
-                present ? "" : "use a kernel built with CONFIG_BPF_SYSCALL, and a container that lets bpf(2) through"};
+                present ? "" : "use a kernel built with CONFIG_BPF_SYSCALL, and a container that lets bpf(2) through",
+            .for_monitor = true};
 }
 
 capability privileges() {
-    bool tracing = has_effective(CAP_SYS_ADMIN) || (has_effective(CAP_BPF) && has_effective(CAP_PERFMON));
+    bpf_rights own = own_bpf_rights();
+    auto yes = [](bool has) { return has ? "yes" : "no"; };
     return {.name = "privileges",
             .title = "rights to load the monitor",
-            .present = tracing,
-            .detail = fmt::format("uid {}; CAP_BPF {}, CAP_PERFMON {}, CAP_SYS_ADMIN {}", geteuid(),
-                                  has_effective(CAP_BPF) ? "yes" : "no", has_effective(CAP_PERFMON) ? "yes" : "no",
-                                  has_effective(CAP_SYS_ADMIN) ? "yes" : "no"),
-            .remedy = tracing ? "" : "use sudo, or: setcap cap_bpf,cap_perfmon=ep on the holdfast binary"};
+            .present = own.suffice(),
+            .detail = fmt::format("uid {}; CAP_BPF {}, CAP_PERFMON {}, CAP_SYS_ADMIN {}{}", geteuid(), yes(own.bpf),
+                                  yes(own.perfmon), yes(own.admin),
+                                  own.in_user_namespace ? "; in a user namespace, where they do not count" : ""),
+            .remedy = own.suffice()           ? ""
+                      : own.in_user_namespace ? "run holdfast outside of the user namespace (a rootless container?)"
+                                              : "use sudo, or: setcap cap_bpf,cap_perfmon=ep on the holdfast binary",
+            .for_monitor = true};
 }
 
 capability slice_extension() {
@@ -89,7 +81,7 @@ capability slice_extension() {
             .title = "time-slice extension",
             .present = present,
             .detail = present ? "the kernel has it; Holdfast does not use it yet"
-                              : fmt::format("the kernel says: {}", std::strerror(errno)),
+                              : fmt::format("the kernel says: {}", error_text(errno)),
             .remedy = present
                           ? ""
                           : "needs Linux 7.0 or later with CONFIG_RSEQ_SLICE_EXTENSION; the monitor does not need it"};
@@ -105,6 +97,23 @@ capability sched_ext() {
         .remedy = present ? "" : "needs Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT; the monitor does not need it"};
 }
 
+// It is the BPF program of its own that 'top' loads.
+capability futex_watching() {
+    std::string why_not, log;
+    try {
+        futex_watch watch;
+    } catch (const futex_watch_unavailable &unavailable) {
+        why_not = unavailable.what();
+        log = unavailable.log();
+    }
+    return {.name = "futex_watch",
+            .title = "view of any program's waits ('top')",
+            .present = why_not.empty(),
+            .detail = why_not.empty() ? "it loads" : why_not,
+            .remedy = why_not.empty() ? "" : "locks do not need it",
+            .log = log};
+}
+
 capability rseq_area() {
     bool present = __rseq_size != 0;
     return {.name = "rseq",
@@ -117,7 +126,7 @@ capability rseq_area() {
 } // namespace
 
 std::vector<capability> find_capabilities() {
-    return {btf(), bpf(), privileges(), rseq_area(), slice_extension(), sched_ext()};
+    return {btf(), bpf(), privileges(), rseq_area(), slice_extension(), sched_ext(), futex_watching()};
 }
 
 } // namespace holdfast::cli

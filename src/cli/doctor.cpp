@@ -25,6 +25,7 @@ namespace {
 
 struct doctor_options {
     bool json = false;
+    bool verbose = false;
     std::optional<pid_t> pid;
     std::vector<std::string> program;
 };
@@ -36,6 +37,8 @@ struct findings {
     std::string why_no_interposer;
     object_fits objects;
     std::vector<capability> capabilities;
+    std::vector<left_out_part> left_out; // of the monitor
+    std::string refusal_log;             // of the monitor as a whole
     service_report service;
     std::string mode; // "service", "monitor" or "blocking"
     std::string why;
@@ -48,24 +51,29 @@ std::string kernel_release() {
     return std::string(name.sysname) + " " + name.release + " " + name.machine;
 }
 
+constexpr const char *what_waiters_do = ": FlexGuard's waiters spin while every lock holder runs";
+
 // The only sure way to know whether the monitor works is to load it.
 void try_monitor(findings &found) {
     session session;
     found.service = session.service();
+    found.left_out = session.left_out();
+    found.refusal_log = session.refusal_log();
     if (session.uses_service()) {
         found.mode = "service";
-        found.why = found.service.sentence + ": FlexGuard's waiters spin while every lock holder runs";
+        found.why = found.service.sentence + what_waiters_do;
         return;
     }
     if (session.has_monitor()) {
         found.mode = "monitor";
-        found.why = "the Preemption Monitor loads and runs: FlexGuard's waiters spin while every lock holder runs";
+        found.why = fmt::format("the Preemption Monitor loads and runs{}{}",
+                                found.left_out.empty() ? "" : ", but for what is named above", what_waiters_do);
         return;
     }
     found.mode = "blocking";
     found.why = "there is no Preemption Monitor, so waiters block, as glibc's do: " + session.why_no_monitor();
     for (const auto &capability : found.capabilities) {
-        if (!capability.present && !capability.remedy.empty() && found.remedy.empty())
+        if (!capability.present && capability.for_monitor && found.remedy.empty())
             found.remedy = capability.remedy;
     }
 }
@@ -85,25 +93,43 @@ findings examine() {
     return found;
 }
 
+void print_row(bool present, const std::string &title, const std::string &detail, const std::string &remedy = "") {
+    fmt::print("  {:<4} {:<46} {}\n", present ? "yes" : "no", title, detail);
+    if (!remedy.empty())
+        fmt::print("       {:<46} {}\n", "", remedy);
+}
+
+void print_log(const std::string &title, const std::string &log) {
+    if (!log.empty())
+        fmt::print("\nwhat the kernel said of {}:\n{}\n", title, log);
+}
+
+void print_logs(const findings &found) {
+    print_log("the Preemption Monitor", found.refusal_log);
+    for (const auto &each : found.left_out)
+        print_log(each.part.title, each.log);
+    for (const auto &capability : found.capabilities)
+        print_log(capability.title, capability.log);
+}
+
 void print(const findings &found) {
     fmt::print("holdfast {} on {}, {} CPUs\n\n", hf_version(), found.kernel, found.cpus);
-    for (const auto &capability : found.capabilities) {
-        fmt::print("  {:<4} {:<46} {}\n", capability.present ? "yes" : "no", capability.title, capability.detail);
-        if (!capability.remedy.empty())
-            fmt::print("       {:<46} {}\n", "", capability.remedy);
-    }
-    fmt::print("  {:<4} {:<46} {}\n", found.interposer.empty() ? "no" : "yes", "interposer",
-               found.interposer.empty() ? found.why_no_interposer : found.interposer);
+    for (const auto &capability : found.capabilities)
+        print_row(capability.present, capability.title, capability.detail, capability.remedy);
+    for (const auto &each : found.left_out)
+        print_row(false, fmt::format("monitor: {}", each.part.title), each.part.without, each.why);
+    print_row(!found.interposer.empty(), "interposer",
+              found.interposer.empty() ? found.why_no_interposer : found.interposer);
     std::string left = about_objects_left(found.objects);
-    fmt::print("  {:<4} {:<46} {}\n\n", left.empty() ? "yes" : "no", "room in the C library's objects",
-               left.empty() ? "all are laid out as known: " + name_of_c_library() : left);
-    fmt::print("service: {}\n  {}\n", name_of(found.service.is), found.service.sentence);
+    print_row(left.empty(), "room in the C library's objects",
+              left.empty() ? "all are laid out as known: " + name_of_c_library() : left);
+    fmt::print("\nservice: {}\n  {}\n", name_of(found.service.is), found.service.sentence);
     fmt::print("mode: {}\n  {}\n", found.mode, found.why);
     if (!found.remedy.empty())
         fmt::print("  for better: {}\n", found.remedy);
 }
 
-void print_json(const findings &found) {
+void print_json(const findings &found, bool with_logs) {
     nlohmann::ordered_json out;
     out["version"] = hf_version();
     out["kernel"] = found.kernel;
@@ -114,6 +140,12 @@ void print_json(const findings &found) {
     for (const auto &capability : found.capabilities)
         out["capabilities"][capability.name] = {
             {"present", capability.present}, {"detail", capability.detail}, {"remedy", capability.remedy}};
+    out["left_out"] = nlohmann::ordered_json::array();
+    for (const auto &each : found.left_out)
+        out["left_out"].push_back(
+            {{"part", each.part.name}, {"title", each.part.title}, {"without", each.part.without}, {"why", each.why}});
+    if (with_logs)
+        out["log"] = found.refusal_log;
     out["service"] = {{"state", name_of(found.service.is)},
                       {"socket", service_socket()},
                       {"version", found.service.status.holdfast_version},
@@ -164,9 +196,11 @@ int doctor(const doctor_options &options) {
         return tell_of(examine_program(options.program.front()), options.json);
     findings found = examine();
     if (options.json)
-        print_json(found);
+        print_json(found, options.verbose);
     else
         print(found);
+    if (options.verbose && !options.json)
+        print_logs(found);
     return found.mode != "blocking" && !found.interposer.empty() ? exit_ok : exit_some_failed;
 }
 
@@ -176,6 +210,7 @@ void add_doctor(CLI::App &app, action &chosen) {
     auto options = std::make_shared<doctor_options>();
     CLI::App *verb = app.add_subcommand("doctor", "Tell what this machine offers and how programs will wait for locks");
     verb->add_flag("--json", options->json, "Print for machines");
+    verb->add_flag("--verbose", options->verbose, "Print all that the kernel says of BPF programs that it refuses");
     verb->add_option("--pid", options->pid, "Examine this process instead")
         ->type_name("PID")
         ->check(from_to(1, std::numeric_limits<pid_t>::max()));
@@ -189,6 +224,7 @@ void add_doctor(CLI::App &app, action &chosen) {
         "  holdfast doctor\n"
         "  sudo holdfast doctor\n"
         "  holdfast doctor --json | jq .mode\n"
+        "  sudo holdfast doctor --verbose      (for a report of what your kernel refuses)\n"
         "  holdfast doctor -- ./server --threads 64\n"
         "  holdfast doctor --pid 1234");
     verb->callback([options, &chosen] { chosen = [options] { return doctor(*options); }; });

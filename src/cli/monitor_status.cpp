@@ -12,6 +12,7 @@
 #include "cli/quantity.hpp"
 #include "cli/say.hpp"
 #include "monitor/cpu_set.hpp"
+#include "monitor/left_out.hpp"
 #include "monitor/service_report.hpp"
 
 namespace holdfast::cli {
@@ -60,6 +61,9 @@ void print(const service_report &report) {
     fmt::print("  {:<34}{:>14}\n", "running for", format_minutes(uptime_s(report)));
     for (const monitor_figure &each : monitor_figures())
         fmt::print("  {:<34}{:>14}\n", each.title, report.status.*each.value);
+    if (report.status.parts_left_out)
+        fmt::print("  without, since the kernel does not take them: {}\n",
+                   names_of_parts(static_cast<std::uint32_t>(report.status.parts_left_out)));
     print_scopes(report.status);
 }
 
@@ -73,6 +77,7 @@ void print_json(const service_report &report, const std::string &socket) {
         out["uptime_s"] = uptime_s(report);
         for (const monitor_figure &each : monitor_figures())
             out[each.name] = report.status.*each.value;
+        out["left_out"] = names_of_parts(static_cast<std::uint32_t>(report.status.parts_left_out));
         out["scopes"] = scopes_of(report.status);
     }
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

@@ -41,11 +41,18 @@ void print_rules(const session &session, const std::vector<lock_rule> &rules) {
             what_matched(each, matched[each.name]));
 }
 
+std::string monitor_met(const session &session) {
+    if (!session.has_monitor())
+        return "none, waiters blocked: " + session.why_no_monitor();
+    std::uint32_t left_out = 0;
+    for (const left_out_part &each : session.left_out())
+        left_out |= each.part.bit;
+    return std::string(session.uses_service() ? "the service" : "on") +
+           (left_out ? fmt::format(", without {}: see 'holdfast doctor'", names_of_parts(left_out)) : "");
+}
+
 void print_counters(const session &session, const std::string &lock) {
-    say("holdfast: lock {}; monitor: {}\n", lock,
-        session.uses_service()  ? "the service"
-        : session.has_monitor() ? "on"
-                                : "none, waiters blocked: " + session.why_no_monitor());
+    say("holdfast: lock {}; monitor: {}\n", lock, monitor_met(session));
     thread_sums counters = session.counters();
     print_count("acquisitions", counters.acquisitions);
     print_count("contended", counters.contended);

@@ -77,10 +77,22 @@ session::session() : service_(service_for_programs()) {
             monitor_ = std::make_unique<monitor>();
     } catch (const monitor_unavailable &unavailable) {
         why_no_monitor_ = unavailable.what();
+        refusal_log_ = unavailable.log();
     }
     std::optional<invoker> user = invoker_before_sudo();
     server_ =
         std::make_unique<monitor_server>(monitor_.get(), listening_socket(), household_of(user ? user->uid : getuid()));
+}
+
+std::vector<left_out_part> session::left_out() const {
+    if (monitor_)
+        return monitor_->left_out();
+    std::vector<left_out_part> of_service;
+    for (const monitor_part &each : monitor_parts()) {
+        if (service_.status.parts_left_out & each.bit)
+            of_service.push_back({.part = each, .why = "the service could not load it", .log = ""});
+    }
+    return of_service;
 }
 
 void session::watch_rules(const std::vector<lock_rule> &rules) {

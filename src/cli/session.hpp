@@ -48,6 +48,10 @@ public:
     const service_report &service() const { return service_; }
     // One sentence; empty with a monitor.
     const std::string &why_no_monitor() const { return why_no_monitor_; }
+    // And all that the kernel has said of it.
+    const std::string &refusal_log() const { return refusal_log_; }
+    // What the session's own monitor, or the service's, has to do without; of a service's, not why.
+    std::vector<left_out_part> left_out() const;
     // What the programs' locks have counted, if they were told to.
     thread_sums counters() const { return server_->counters(); }
     // How many locks these rules matched in the programs, by their names; to be watched before there are programs.
@@ -67,6 +71,7 @@ private:
     std::unique_ptr<monitor> monitor_; // outlives the server
     std::unique_ptr<monitor_server> server_;
     std::string why_no_monitor_;
+    std::string refusal_log_;
 };
 
 // All lock names that a user may give: "glibc", "default", and the ones of lock_list.def.

@@ -42,7 +42,7 @@ extern "C" {
 #define HF_SERVICE_DIRECTORY "/run/holdfast" // root's, or made by root for the service's user
 #define HF_SERVICE_SOCKET HF_SERVICE_DIRECTORY "/monitor.sock"
 
-#define HF_REGISTRATION_VERSION 6
+#define HF_REGISTRATION_VERSION 7
 
 // How long a process waits for its monitor before it goes on without one, for good. Every program that starts waits so
 // long for one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for that
@@ -116,6 +116,7 @@ struct hf_monitor_status {
     uint64_t registered_processes; // that still run, their forked children included
     uint64_t registrations_total;
     uint64_t refusals_total;
+    uint64_t parts_left_out; // of the monitor, since the kernel does not take them: bits of monitor/monitor_parts.h
     struct hf_scope_status scope[HF_HINT_SCOPES];
 };
 

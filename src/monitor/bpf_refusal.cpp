@@ -79,6 +79,7 @@ std::string telling_line(const std::string &log) {
         else if (in_log && !is_of_statistics(line))
             last = line;
     }
+    std::erase_if(lines, [](const std::string &line) { return line.find("Retrying") != std::string::npos; });
     return last.empty() && !lines.empty() ? without_prefix(lines.front()) : last;
 }
 

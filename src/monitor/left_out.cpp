@@ -25,11 +25,20 @@ std::span<const monitor_part> monitor_parts() {
     return parts;
 }
 
+std::string names_of_parts(std::uint32_t bits) {
+    std::string names;
+    for (const monitor_part &each : monitor_parts()) {
+        if (bits & each.bit)
+            names += (names.empty() ? "" : ", ") + std::string(each.name);
+    }
+    return names;
+}
+
 std::uint32_t parts_refused_for_tests() {
     const char *set = std::getenv("HOLDFAST_REFUSED_PARTS");
     std::istringstream names(set ? set : "");
     std::uint32_t refused = 0;
-    for (std::string name; std::getline(names, name, ',');) {
+    for (std::string name; std::getline(names >> std::ws, name, ',');) {
         if (name == "core")
             refused |= HF_PART_CORE;
         for (const monitor_part &each : monitor_parts()) {

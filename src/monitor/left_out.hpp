@@ -26,7 +26,11 @@ std::span<const monitor_part> monitor_parts();
 struct left_out_part {
     monitor_part part;
     std::string why;
+    std::string log; // what the kernel said, whole
 };
+
+// Their names, one after the other; empty for none.
+std::string names_of_parts(std::uint32_t bits);
 
 // From HOLDFAST_REFUSED_PARTS, names with commas between: the running kernel is made to refuse these, and the core by
 // the name "core".

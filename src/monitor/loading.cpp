@@ -49,14 +49,14 @@ loaded_monitor load_what_the_kernel_takes(const monitor_pins &pins, monitor::sig
     bool is_loaded = true;
     for (const monitor_part &each : monitor_parts()) {
         if ((taken & each.needs) != each.needs) {
-            left_out.push_back({.part = each, .why = "it is of no use without the part before"});
+            left_out.push_back({.part = each, .why = "it is of no use without the part before", .log = ""});
             continue;
         }
         is_loaded = kernel.takes(taken | each.bit);
         if (is_loaded)
             taken |= each.bit;
         else
-            left_out.push_back({.part = each, .why = kernel.refusal().cause()});
+            left_out.push_back({.part = each, .why = kernel.refusal().cause(), .log = kernel.refusal().log});
     }
     if (!is_loaded && !kernel.takes(taken))
         give_up(kernel.refusal());

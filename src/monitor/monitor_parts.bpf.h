@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Which parts of the program this kernel is given (monitor/monitor_parts.h). The verifier knows constants of read-only
-// data, and drops what is not reached: a part that is left out costs nothing, and may use what the kernel does not have.
+// data, and drops what is not reached: a part that is left out costs a load, and may use what a kernel has not.
 #ifndef HF_MONITOR_MONITOR_PARTS_BPF_H
 #define HF_MONITOR_MONITOR_PARTS_BPF_H
 

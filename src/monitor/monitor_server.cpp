@@ -222,6 +222,8 @@ struct monitor_server::serving {
         told.switch_storms_total = page.switch_storms_total;
         told.audits_total = kernel_monitor->audits_total();
         told.repairs_total = page.repairs_total;
+        for (const left_out_part &each : kernel_monitor->left_out())
+            told.parts_left_out |= each.part.bit;
         return told;
     }
 };

@@ -34,93 +34,19 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#include "hint/hint_page.h"
+#include "monitor/census.bpf.h"
 #include "monitor/element.bpf.h"
-#include "monitor/followed_process.h"
+#include "monitor/followed_threads.bpf.h"
+#include "monitor/hint_page.bpf.h"
 #include "monitor/holder_absences.bpf.h"
+#include "monitor/loaders_orders.bpf.h"
 #include "monitor/monitor_parts.bpf.h"
 #include "monitor/switch_storm.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-// On the thread group's leader: how to find a thread's record.
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct hf_followed_process);
-} followed SEC(".maps");
-
-// On a thread: is it counted, and where?
-struct mark {
-    uint8_t counted;
-    // Besides in the machine's: in its group's scope, and in that of the programs that otherwise have the CPU to
-    // themselves on which it was switched out. HF_SCOPE_MACHINE where there is none, or the two are one.
-    uint8_t scope;
-    uint8_t intruded_on;
-    uint8_t reserved;
-    struct absence absence; // of a lock's holder
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct mark);
-} marks SEC(".maps");
-
-// The page: one element, frozen by the loader.
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct hf_hint_page);
-} hint SEC(".maps");
-
-struct heart {
-    struct bpf_timer timer;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct heart);
-} heart SEC(".maps");
-
 // For tests: see no switch from a thread of a process that is not followed. The verifier drops it where it is false.
 const volatile bool blind_to_others = false;
-
-static struct hf_hint_page *hint_page(void) {
-    uint32_t zero = 0;
-    return bpf_map_lookup_elem(&hint, &zero);
-}
-
-// Workers that the kernel makes in a process (for io_uring, say) have a copy of their maker's TLS base: its record is
-// not theirs. A thread that is exiting holds nothing that it could give back (M2). The numbers are PF_EXITING,
-// PF_IO_WORKER and PF_USER_WORKER.
-enum { PF_KTHREAD = 0x200000, NO_RECORD_FLAGS = 0x4 | 0x10 | 0x4000 | PF_KTHREAD };
-
-// The pointers of a task that decide whether it is any of our business. For each load of a pointer from a task, on each
-// path that leads to it, the kernel's verifier searches all its types by name, for up to a millisecond: so they are
-// loaded once, before anything branches, and handed on. (`holdfast run` started in 52 ms otherwise, in place of 42.)
-struct task_seen {
-    struct task_struct *task, *leader;
-    bool may_have_mark;     // it has BPF task storage
-    bool leader_is_noticed; // so has its leader: its process may be followed
-};
-
-static struct task_seen see(struct task_struct *task) {
-    struct task_struct *leader = task->group_leader;
-    return (struct task_seen){task, leader, task->bpf_storage, leader->bpf_storage};
-}
-
-static struct hf_followed_process *process_of(const struct task_seen *seen) {
-    if (!seen->leader_is_noticed || seen->task->flags & NO_RECORD_FLAGS)
-        return 0;
-    return bpf_task_storage_get(&followed, seen->leader, 0, 0);
-}
 
 // A process that is ending, or writes its core, as SIGNAL_GROUP_EXIT and, before Linux 5.17, SIGNAL_GROUP_COREDUMP say:
 // no thread of it comes back to its program. What it holds is never given back, however long the core takes, so nobody
@@ -156,10 +82,6 @@ static bool is_left_alone(const struct hf_followed_process *process) {
     return has(HF_PART_STORMS) && page && storm_goes_on(page, process->group);
 }
 
-static void add_to(struct hf_hint_page *page, uint32_t scope, int64_t by) {
-    __sync_fetch_and_add(&element(page->scope, scope)->preempted_critical_sections, by);
-}
-
 static void add_to_scopes_of(struct hf_hint_page *page, const struct mark *mark, int64_t by) {
     add_to(page, HF_SCOPE_MACHINE, by);
     if (mark->scope != HF_SCOPE_MACHINE)
@@ -186,7 +108,7 @@ static void count_departure(struct hf_hint_page *page, uint32_t scope, bool coul
 // or when it had left before, and its coming back was hidden from us.
 static struct mark *count_out(struct task_struct *task, const struct hf_followed_process *process, bool could_go_on) {
     struct hf_hint_page *page = hint_page();
-    if (!page)
+    if (!page || !has(HF_PART_CORE))
         return 0;
     struct mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!mark) {
@@ -279,13 +201,13 @@ static bool is_runnable(unsigned long long *context, struct task_struct *leaves)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
     const struct task_seen leaves = see(prev), comes = see(next);
-    struct cfs_rq *queue_of_next = has(HF_PART_COMPANY) ? next->se.cfs_rq : 0;
-    if (!has(HF_PART_CORE) || (blind_to_others && !leaves.leader_is_noticed))
+    struct cfs_rq *queue_of_next = bpf_core_field_exists(next->se.cfs_rq) ? next->se.cfs_rq : 0;
+    if (blind_to_others && !leaves.leader_is_noticed)
         return 0;
     struct hf_followed_process *process = process_of(&leaves);
     struct hf_critical_words words = {};
-    bool could_go_on = preempt || is_runnable(ctx, prev);
     if (process && !is_left_alone(process) && !is_ending(prev) && is_critical(prev, process, &words)) {
+        bool could_go_on = preempt || is_runnable(ctx, prev);
         struct mark *mark = count_out(prev, process, could_go_on);
         if (has(HF_PART_ABSENCES) && mark && words.critical_depth > 0)
             holder_leaves(ctx, &mark->absence, process->since_ns, words.lock, could_go_on);
@@ -294,8 +216,8 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
     }
     if (may_be_counted(&comes))
         count_in(next);
-    if (has(HF_PART_COMPANY) && comes.leader_is_noticed)
-        note_company(queue_of_next, could_go_on && is_stranger_to(&leaves, &comes));
+    if (comes.leader_is_noticed && has(HF_PART_COMPANY))
+        note_company(queue_of_next, (preempt || is_runnable(ctx, prev)) && is_stranger_to(&leaves, &comes));
     return 0;
 }
 
@@ -318,193 +240,5 @@ int BPF_PROG(at_fork, struct task_struct *parent, struct task_struct *child) {
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(at_exec, struct task_struct *task) {
     bpf_task_storage_delete(&followed, task);
-    return 0;
-}
-
-// What a walk over all threads has found: marks by the scope that they are in, to be compared with the counts,
-// processes that are followed, and what there is of each group.
-uint64_t marks_found[HF_HINT_SCOPES];
-uint64_t followed_found;
-struct hf_group_found groups_found[HF_HINT_GROUPS];
-static uint64_t cpus_of_one[HF_HINT_CPUS / 64]; // a walk is one at a time
-
-static void note_mark(const struct mark *mark) {
-    marks_found[HF_SCOPE_MACHINE]++;
-    if (mark->scope != HF_SCOPE_MACHINE)
-        ++*element(marks_found, mark->scope);
-    if (mark->intruded_on != HF_SCOPE_MACHINE)
-        ++*element(marks_found, mark->intruded_on);
-}
-
-static void note_cpus(struct task_struct *task, struct hf_group_found *group) {
-    uint32_t bytes = bpf_core_type_size(struct cpumask);
-    if (bytes > sizeof(cpus_of_one))
-        bytes = sizeof(cpus_of_one);
-    if (bpf_probe_read_kernel(cpus_of_one, bytes, &task->cpus_mask))
-        return;
-    for (int i = 0; i < HF_HINT_CPUS / 64; i++)
-        *element(group->cpus, i) |= *element(cpus_of_one, i);
-}
-
-SEC("iter/task")
-int walk(struct bpf_iter__task *at) {
-    struct task_struct *task = at->task;
-    if (!task || !has(HF_PART_CENSUS))
-        return 0;
-    const struct task_seen seen = see(task);
-    struct mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
-    if (mark && mark->counted)
-        note_mark(mark);
-    struct hf_followed_process *process = process_of(&seen);
-    struct hf_hint_page *page = hint_page();
-    if (!process || !page)
-        return 0;
-    struct hf_group_found *group = element(groups_found, process->group);
-    if (seen.leader == task) {
-        group->processes++;
-        followed_found++;
-    }
-    group->threads++;
-    group->user = process->user;
-    group->behind += mark && mark->counted && mark->scope != element(page->group, process->group)->counts_in;
-    note_cpus(task, group);
-    return 0;
-}
-
-struct correction {
-    int64_t by;
-    uint32_t scope;
-    uint32_t repairs;
-};
-
-// Run by an audit that has found a count wrong, and by its test, which makes it so.
-SEC("syscall")
-int correct(struct correction *wanted) {
-    struct hf_hint_page *page = hint_page();
-    if (!page)
-        return 1;
-    add_to(page, wanted->scope, wanted->by);
-    __sync_fetch_and_add(&page->repairs_total, wanted->repairs);
-    return 0;
-}
-
-struct group_move {
-    uint32_t group;
-    uint32_t reads;
-    uint32_t counts_in;
-};
-
-// `reads` first: who goes back to the machine's scope may stop counting in another only when nobody reads that any
-// more.
-static void set_group(struct hf_hint_page *page, uint32_t number, uint32_t reads, uint32_t counts_in) {
-    struct hf_hint_group *group = element(page->group, number);
-    *(volatile uint32_t *)&group->reads = reads;
-    *(volatile uint32_t *)&group->counts_in = counts_in;
-}
-
-// Run by the loader, which keeps S1.
-SEC("syscall")
-int move_group(struct group_move *wanted) {
-    struct hf_hint_page *page = hint_page();
-    if (!page)
-        return 1;
-    set_group(page, wanted->group, wanted->reads, wanted->counts_in);
-    return 0;
-}
-
-struct cpu_grant {
-    uint32_t cpu;
-    uint32_t scope;
-};
-
-SEC("syscall")
-int grant_cpu(struct cpu_grant *wanted) {
-    struct hf_hint_page *page = hint_page();
-    if (!page || wanted->cpu >= HF_HINT_CPUS)
-        return 1;
-    element(page->cpu, wanted->cpu)->scope = wanted->scope;
-    return 0;
-}
-
-static void clear_counts(struct hf_hint_page *page) {
-    for (int i = 0; i < HF_HINT_SCOPES; i++)
-        element(page->scope, i)->preempted_critical_sections = 0;
-}
-
-static void end_storms(struct hf_hint_page *page) {
-    for (int i = 0; i < HF_HINT_GROUPS; i++)
-        element(page->group, i)->left_alone_until_ns = 0;
-}
-
-// Run before anything is attached: there are no marks yet, and who listens to this page already asks the machine's
-// count. Totals start with the monitor, too.
-SEC("syscall")
-int reset(void *context) {
-    struct hf_hint_page *page = hint_page();
-    if (!page)
-        return 1;
-    for (int i = 0; i < HF_HINT_GROUPS; i++)
-        set_group(page, i, HF_SCOPE_MACHINE, HF_SCOPE_MACHINE);
-    end_storms(page);
-    for (int i = 0; i < HF_HINT_CPUS; i++)
-        element(page->cpu, i)->scope = HF_SCOPE_MACHINE;
-    clear_counts(page);
-    for (int i = 0; i < HF_HINT_SCOPES; i++)
-        element(page->scope, i)->preemptions_total = element(page->scope, i)->sleeps_total = 0;
-    page->uncounted_total = page->unseen_switches_total = page->repairs_total = page->switch_storms_total = 0;
-    return 0;
-}
-
-static void beat(void) {
-    struct hf_hint_page *page = hint_page();
-    if (page)
-        page->heartbeat_ns = bpf_ktime_get_ns();
-}
-
-static int beat_again(void *map, uint32_t *key, struct heart *value) {
-    beat();
-    bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0);
-    return 0;
-}
-
-// Run once by the loader. From then on the heart beats by itself, for as long as the program is loaded.
-SEC("syscall")
-int start_heart(void *context) {
-    uint32_t zero = 0;
-    struct heart *value = bpf_map_lookup_elem(&heart, &zero);
-    if (!value || !has(HF_PART_HEART))
-        return 1;
-    return bpf_timer_init(&value->timer, &heart, 1 /* CLOCK_MONOTONIC */) ||
-           bpf_timer_set_callback(&value->timer, beat_again) || bpf_timer_start(&value->timer, HF_HEARTBEAT_NS, 0);
-}
-
-// Run by the loader all the time where there is no such heart.
-SEC("syscall")
-int beat_once(void *context) {
-    beat();
-    return 0;
-}
-
-// Run once by the loader, after the map is frozen: only BPF can write the page then.
-SEC("syscall")
-int start(void *context) {
-    struct hf_hint_page *page = hint_page();
-    if (!page)
-        return 1;
-    page->version = HF_HINT_VERSION;
-    page->heartbeat_ns = bpf_ktime_get_ns();
-    page->monitor_state = HF_MONITOR_ALIVE;
-    return 0;
-}
-
-// Run by the loader once the switch is detached: nobody keeps the page up to date from here on, and it says so.
-SEC("syscall")
-int retire(void *context) {
-    struct hf_hint_page *page = hint_page();
-    if (!page)
-        return 1;
-    page->monitor_state = HF_MONITOR_RETIRED;
-    clear_counts(page);
-    end_storms(page);
     return 0;
 }

@@ -12,7 +12,7 @@ from conftest import COMMAND, NOBODY, assert_usage_error, wait_until, without_ri
 
 PYTHON = "/usr/bin/python3"
 
-CAPABILITIES = {"btf", "bpf", "privileges", "rseq", "slice_extension", "sched_ext"}
+CAPABILITIES = {"btf", "bpf", "privileges", "rseq", "slice_extension", "sched_ext", "futex_watch"}
 
 
 def test_json_and_text_agree(holdfast):
@@ -53,6 +53,54 @@ def test_status_of_run_is_the_programs_where_nothing_can_be_written():
 @pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
 def test_root_has_the_monitor(holdfast):
     assert json.loads(holdfast("doctor", "--json").stdout)["mode"] == "monitor"
+
+
+def refusing(parts):
+    """A kernel that refuses these parts of the monitor."""
+    return {**os.environ, "HOLDFAST_REFUSED_PARTS": parts}
+
+
+# Shown able to fail: a doctor that names no part; a run that does not either.
+@pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
+def test_parts_that_the_kernel_refuses_are_named_with_the_reason(holdfast):
+    result = holdfast("doctor", env=refusing("storms,census"))
+    assert result.returncode == 0 and "mode: monitor" in result.stdout
+    for title in ["monitor: a walk over all threads", "monitor: a watch for storms of switches"]:
+        assert title in result.stdout
+    assert "its program walk" in result.stdout and "its program at_switch" in result.stdout
+    told = json.loads(holdfast("doctor", "--json", env=refusing("storms,census")).stdout)
+    assert [each["part"] for each in told["left_out"]] == ["census", "storms"]
+    assert all(each["why"] for each in told["left_out"])
+    run = holdfast("run", "--stats", "--", "true", env=refusing("heart"))
+    assert "monitor: on, without heart: see 'holdfast doctor'" in run.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
+def test_all_parts_are_there(holdfast):
+    assert json.loads(holdfast("doctor", "--json").stdout)["left_out"] == []
+
+
+# Shown able to fail: advice to run as root for every refusal; remedies that the monitor does not need.
+@pytest.mark.skipif(os.getuid() != 0, reason="who has no rights is refused for that")
+def test_a_refusal_is_told_with_program_kernel_and_the_verifiers_line(holdfast):
+    result = holdfast("doctor", env=refusing("core"))
+    assert result.returncode == 1 and "mode: blocking" in result.stdout
+    said = result.stdout.split("mode: blocking", 1)[1]
+    assert os.uname().release in said and "its program at_switch" in said and "stack" in said and "report this" in said
+    assert "root" not in said and "CAP_BPF" not in said and "for better" not in said
+    assert "BEGIN PROG LOAD LOG" not in result.stdout
+    assert "BEGIN PROG LOAD LOG" in holdfast("doctor", "--verbose", env=refusing("core")).stdout
+
+
+# Root there has all capabilities, and none of them counts for BPF. Shown able to fail: rights by capabilities alone.
+@pytest.mark.skipif(os.getuid() != 0, reason="needs a user namespace of its own")
+def test_rights_in_a_user_namespace_do_not_count():
+    command = ["unshare", "--user", "--map-root-user", COMMAND, "doctor"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    if "unshare failed" in result.stderr:
+        pytest.skip(result.stderr.strip())
+    said = result.stdout.split("mode: blocking", 1)[1]
+    assert "user namespace" in said and "run as root" not in said and "sudo" not in said
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to give rights up")

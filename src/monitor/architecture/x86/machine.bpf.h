@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What the BPF programs ask of the processor, on x86-64. One of several files of this name: the build chooses
-// (cmake/bpf.cmake).
+// (cmake/architecture.cmake).
 #ifndef HF_MONITOR_MACHINE_BPF_H
 #define HF_MONITOR_MACHINE_BPF_H
 
