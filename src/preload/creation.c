@@ -37,6 +37,18 @@ static int interposed_spin_init(pthread_spinlock_t *spin, int shared) {
     return error;
 }
 
+// Passed on as they are. A library that was linked without libc (drd's) asks for no version, and gets the one of before
+// 2.3.2 from glibc, which zeroes the first word only; but ours of the others.
+static int interposed_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) {
+    return hf_glibc()->cond_init(cond, attributes);
+}
+
+static int interposed_cond_destroy(pthread_cond_t *cond) {
+    return hf_glibc()->cond_destroy(cond);
+}
+
+HF_EXPORT(interposed_cond_init, pthread_cond_init, HF_GLIBC_2_3_2);
+HF_EXPORT(interposed_cond_destroy, pthread_cond_destroy, HF_GLIBC_2_3_2);
 HF_EXPORT(interposed_mutex_init, pthread_mutex_init, HF_GLIBC_FIRST);
 HF_EXPORT(interposed_mutex_init, __pthread_mutex_init, HF_GLIBC_FIRST);
 HF_EXPORT_TWICE(interposed_rwlock_init, pthread_rwlock_init, HF_GLIBC_FIRST, "GLIBC_2.34");

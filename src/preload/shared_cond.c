@@ -41,7 +41,7 @@ static void stand_aside(struct owed *owed, pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     enum hf_mutex_type type = hf_mutex_type_of(mutex);
     bool refused = (type == HF_MUTEX_RECURSIVE || type == HF_MUTEX_ERRORCHECK) && !hf_mutex_is_owned_by(mutex, self);
-    if (hf_mutex_is_chosen(mutex) && !refused) {
+    if (!refused) {
         hf_sleeper_comes(&mutex->word);
         owed->counted_on = &mutex->word;
         hf_turns_give_all(hf_mutex_take_turns_owed(mutex));
@@ -59,18 +59,24 @@ static int come_back(struct owed *owed, int error) {
 }
 
 int hf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+    if (!hf_mutex_is_chosen(hf_mutex_in(mutex))) // there is nothing to say
+        return hf_glibc()->cond_wait(cond, mutex);
     __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
     stand_aside(&owed, mutex);
     return come_back(&owed, hf_glibc()->cond_wait(cond, mutex));
 }
 
 int hf_shared_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
+    if (!hf_mutex_is_chosen(hf_mutex_in(mutex))) // there is nothing to say
+        return hf_glibc()->cond_timedwait(cond, mutex, at);
     __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
     stand_aside(&owed, mutex);
     return come_back(&owed, hf_glibc()->cond_timedwait(cond, mutex, at));
 }
 
 int hf_shared_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at) {
+    if (!hf_mutex_is_chosen(hf_mutex_in(mutex))) // there is nothing to say
+        return hf_glibc()->cond_clockwait(cond, mutex, clock, at);
     __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
     stand_aside(&owed, mutex);
     return come_back(&owed, hf_glibc()->cond_clockwait(cond, mutex, clock, at));
