@@ -15,8 +15,9 @@ MIRROR = "http://deb.debian.org/debian"
 
 
 TIMED_OUT_STATUS = 124
-# Of its own: mounts and processes, both gone with the last of the latter.
-ALONE = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+# Mounts and processes of its own, all gone when it ends, which it does when this process ends, in whatever way. (A
+# terminal's Ctrl-C alone does not end it: who is the first process of a namespace ignores that.)
+ALONE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
 
 
 class ChrootError(Exception):

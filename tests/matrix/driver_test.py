@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """./dev matrix's own parts: its list of suites, its page, and that nothing is left behind in a chroot.
 
-Shown able to fail: mounts made without a namespace of their own; a page that forgets the text behind its part; a trial
+Shown able to fail: mounts made without a namespace of their own; processes that nobody ends; a page that forgets the text behind its part; a trial
 that failed told as a yes.
 """
 
 import importlib.machinery
 import importlib.util
 import os
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,29 @@ def test_rows_go_by_the_number_of_glibc_and_failures_are_said():
     table = page.table([result("sid", "2.43", passed=False), result("bookworm", "2.36")])
     assert table.index("bookworm") < table.index("sid")
     assert "| sid | 2.43 | no: not Holdfast's: cond | yes | 7 tests, 70 cases | gcc-14: yes | clang-19: yes |" in table
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")
+def test_what_runs_in_a_chroot_ends_with_the_driver(tmp_path):
+    mark = f"{os.getpid()}.5"
+    script = (f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from chroot import Chroot; "
+              f"chroot = Chroot('none', {str(tmp_path)!r}); "
+              "[(chroot.root / each).mkdir(parents=True) for each in ('run', 'etc')]; "
+              f"chroot.run(['sleep', {mark!r}], [path for path in ('/usr', '/bin', '/lib', '/lib64')])")
+
+    def sleeps():
+        return subprocess.run(["pgrep", "-f", f"^sleep {mark}"], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+    def wait_until(condition):
+        limit = time.monotonic() + 120
+        while not condition():
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+
+    with subprocess.Popen([sys.executable, "-c", script]) as started:
+        wait_until(sleeps)
+        started.kill()
+    wait_until(lambda: not sleeps())
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")
