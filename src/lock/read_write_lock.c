@@ -187,9 +187,9 @@ static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
     }
 }
 
-// Each that comes to be first has set the bit before, and the last one clears it after (RW4): hence acquire and release.
-// One that comes to wait between the two loses the bit, and sets it again before it sleeps; or sleeps already, and is
-// woken to do so.
+// Each that comes to be first has set the bit before, and the last one clears it after (RW4): hence acquire and
+// release. One that comes to wait between the two loses the bit, and sets it again before it sleeps; or sleeps already,
+// and is woken to do so.
 static void stop_being_first(struct hf_rw_lock *lock, bool has_lock) {
     if (hf_fetch_sub_acq_rel(&lock->waiting_writers, 1) != 1)
         return;

@@ -24,9 +24,10 @@
 // has used next to nothing of it and is not inside.
 //
 // Invariants, all under the guard:
-// U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper, and it looks
-//     first whether the slice is used, then no later than at the slice's end or the ban's, whichever the state waits for. A slice of no length needs none: it
-//     is over from the start, which its first section's unlock sees whatever its CPU's clock. Nor does a PENDING one:
+// U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper. It looks first
+//     whether the slice is used, then no later than at the slice's end or the ban's, whichever the state waits for. A
+//     slice of no length needs none: it is over from the start, which its first section's unlock sees whatever its
+//     CPU's clock. Nor does a PENDING one:
 // U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up; one that
 //     can't run (stopped in a signal handler, say) is late after HF_LATE_NS, and then another one is chosen.
 // U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN is

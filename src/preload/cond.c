@@ -74,8 +74,8 @@ static bool refuses_wait(pthread_mutex_t *mutex) {
     return hf_mutex_is_chosen(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
 }
 
-// It was cancelled, or left by siglongjmp. Before the program's own clean-up handlers run, and before who jumped goes on:
-// they expect to have the mutex.
+// It was cancelled, or left by siglongjmp. Before the program's own clean-up handlers run, and before who jumped goes
+// on: they expect to have the mutex.
 static void leave(struct hf_left_wait *left) {
     struct wait *wait = (struct wait *)left;
     if (wait->progress == WAIT_ENDS)

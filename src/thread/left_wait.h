@@ -11,8 +11,8 @@
 //        +--------------------------------+--> undo()
 //
 // The C library's list of clean-up functions is per thread and knows them by the addresses of their frames: so a
-// handler that runs on a stack of its own (sigaltstack) and leaves by siglongjmp undoes nothing if that stack lies above
-// the thread's, here as in the C library's own waits. Costs two calls a wait, and nothing where nobody waits.
+// handler that runs on a stack of its own (sigaltstack) and leaves by siglongjmp undoes nothing if that stack lies
+// above the thread's, here as in the C library's own waits. Costs two calls a wait, and nothing where nobody waits.
 //
 // L1  What undo() reads was stored before what it undoes, or after: each store that it depends on is the thread's own,
 //     in program order. Where a state is changed in the same instant as it is noted lie a few instructions in which a

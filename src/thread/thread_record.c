@@ -28,10 +28,10 @@ static struct {
     char *shared_counters;  // the shared memory for their counters
 } pool = {.slab_used = HF_SLAB_RECORDS};
 
-// By a key we learn that a thread exits. It is one that no program misses: not the first (0 is what a variable says that
-// nobody has set), and none for which glibc would have to allocate memory in a thread's first lock. And it is given up
-// to a program that wants all keys there are (preload/keys.c). Without it records are left behind, as by threads that
-// lock after their last destructor.
+// By a key we learn that a thread exits. It is one that no program misses: not the first (0 is what a variable says
+// that nobody has set), and none for which glibc would have to allocate memory in a thread's first lock. And it is
+// given up to a program that wants all keys there are (preload/keys.c). Without it records are left behind, as by
+// threads that lock after their last destructor.
 //
 //     NONE --> BEING_MADE --> MADE --> GIVEN_UP
 //                   +--------------------^   there is none to be had

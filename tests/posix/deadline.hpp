@@ -29,4 +29,6 @@ inline constexpr timespec before_the_epoch = {.tv_sec = -1, .tv_nsec = 0};
 inline constexpr timespec impossible = {.tv_sec = 1, .tv_nsec = 1'000'000'000};
 inline constexpr timespec impossible_too = {.tv_sec = 1, .tv_nsec = -1};
 
+inline constexpr timespec before_the_epoch_and_impossible = {.tv_sec = -1, .tv_nsec = -1};
+
 } // namespace holdfast::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Objects that are moved in memory while nobody uses them (realloc, a vector of structs with a mutex each, memcpy):
-// POSIX promises nothing, glibc's go on, and so programs do it. They were contended before and are after; what was there
-// before is unmapped, or another object is made there.
+// POSIX promises nothing, glibc's go on, and so programs do it. They were contended before and are after; what was
+// there before is unmapped, or another object is made there.
 //
 // Shown able to fail: with slices_memory.c's take_over as it was, u-SCL's threads hang.
 #include <atomic>
