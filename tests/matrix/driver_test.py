@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """./dev matrix's own parts: its list of suites, its page, and that nothing is left behind in a chroot.
 
-Shown able to fail: mounts made without a namespace of their own; processes that nobody ends; a page that forgets the text behind its part; a trial
-that failed told as a yes.
+Shown able to fail: mounts made without a namespace of their own; processes that nobody ends; a page that forgets the
+text behind its part; a trial that failed told as a yes.
 """
 
 import importlib.machinery

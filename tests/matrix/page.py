@@ -16,8 +16,9 @@ def of(result, prefix):
     return [each for each in result["trials"] if each["trial"].startswith(prefix)]
 
 
-def names(result, prefix):
-    return ", ".join(each["trial"].removeprefix("build ") for each in of(result, prefix))
+def builds(result, prefix):
+    tried = ", ".join(each["trial"].removeprefix("build ") for each in of(result, prefix))
+    return f"{tried}: {cell(of(result, prefix))}" if tried else "not tried"
 
 
 def table(results):
@@ -28,8 +29,7 @@ def table(results):
         lines.append(" | ".join([
             f"| {result['suite']}", result["glibc"], cell(of(result, "objects")), cell(of(result, "exports")),
             tests[0]["detail"] if tests and tests[0]["passed"] else cell(tests),
-            f"{names(result, 'build gcc')}: {cell(of(result, 'build gcc'))}",
-            f"{names(result, 'build clang')}: {cell(of(result, 'build clang'))} |"]))
+            builds(result, "build gcc"), f"{builds(result, 'build clang')} |"]))
     return "\n".join(lines)
 
 

@@ -135,15 +135,15 @@ class Laboratory:
         return Outcome("conformance", True, f"{len(tests)} tests, {cases} cases")
 
 
-def all_of(laboratory, short):
+def all_of(laboratory, short, builds):
     """Each trial of a suite, one after the other; what can't be made is a failure of its trial."""
     suite = laboratory.suite
+    newest = [lambda: laboratory.build_product(suite.gccs[-1])]
     compilers = [] if short else [lambda each=each: laboratory.build_product(each) for each in suite.gccs[:-1]]
     clangs = [] if short else [lambda each=each: laboratory.build_bpf(each) for each in suite.clangs]
     for trial, name in [(laboratory.exports, "exports"), (laboratory.whose_objects, "objects"),
                         (lambda: laboratory.conformance(short), "conformance"),
-                        (lambda: laboratory.build_product(suite.gccs[-1]), "build"),
-                        *((each, "build") for each in compilers + clangs)]:
+                        *((each, "build") for each in (newest + compilers + clangs if builds else []))]:
         try:
             yield trial()
         except ChrootError as why:
