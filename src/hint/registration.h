@@ -45,7 +45,7 @@ extern "C" {
 #define HF_REGISTRATION_VERSION 7
 
 // How long a process waits for its monitor before it goes on without one, for good. Every program that starts waits so
-// long for one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for that
+// long for one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for it
 // (monitor/reception.cpp). A process does not try again later: it may be in a sandbox by then that kills who asks for a
 // socket.
 #define HF_REGISTRATION_PATIENCE_MS 100

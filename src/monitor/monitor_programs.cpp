@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "monitor/left_out.hpp"
+#include "monitor/pins_place.hpp"
 
 #include "preemption_monitor.skel.h"
 
@@ -109,6 +110,8 @@ monitor_pins::monitor_pins(const std::string &directory) {
         why_none_ = directory + " can't be used: " + (error ? error.message() : std::strerror(errno));
     else if (where.f_type != BPF_FS_MAGIC)
         why_none_ = directory + " is in no BPF file system: mount -t bpf bpf /sys/fs/bpf";
+    else if (std::string why = why_pins_are_anybodys(lock_.get(), directory); !why.empty())
+        why_none_ = why;
     else if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
         throw monitor_unavailable("another monitor uses " + directory + ": end it, or choose other --pins");
     else

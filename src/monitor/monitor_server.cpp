@@ -12,6 +12,7 @@
 #include "holdfast/holdfast.h"
 #include "monitor/descent.hpp"
 #include "monitor/reception.hpp"
+#include "monitor/registered_processes.hpp"
 #include "monitor/statistics_keeper.hpp"
 
 namespace holdfast {
@@ -42,7 +43,7 @@ struct monitor_server::serving {
     std::uint64_t began_ns = hf_monotonic_ns();
 
     mutable std::mutex books; // all below
-    std::vector<peer> registered;
+    registered_processes registered;
     std::uint64_t registrations = 0;
     std::uint64_t refusals = 0;
     statistics_keeper statistics;
@@ -66,7 +67,7 @@ struct monitor_server::serving {
 
     void strike_off_ended() {
         std::lock_guard guard(books);
-        registered_of(0);
+        registered.strike_off_ended();
         statistics.close_ended();
     }
 
@@ -112,19 +113,14 @@ struct monitor_server::serving {
 
     // Towards the user's limit. Processes that have ended do not: else who has come to the limit once stays there.
     std::size_t what_counts_for(hf_request_kind kind, uid_t user) {
-        if (kind == HF_REQUEST_REGISTER)
-            return registered_of(user);
+        if (kind == HF_REQUEST_REGISTER) {
+            registered.strike_off_ended();
+            return registered.of_user(user);
+        }
         if (kind != HF_REQUEST_OWN_STATISTICS)
             return 0;
         statistics.close_ended();
         return statistics.kept_for(user);
-    }
-
-    // Processes that have ended are struck off now.
-    std::size_t registered_of(uid_t user) {
-        std::erase_if(registered, [](const peer &each) { return each.has_ended(); });
-        auto of_user = [user](const peer &each) { return each.uid == user; };
-        return static_cast<std::size_t>(std::ranges::count_if(registered, of_user));
     }
 
     hf_reply_status follow(const hf_request &request, peer &&who, int connection, std::uint32_t &group) {
@@ -149,9 +145,7 @@ struct monitor_server::serving {
             return HF_REPLY_FAILED;
         }
         registrations++;
-        // With a library more it is still one process.
-        if (std::ranges::none_of(registered, [&](const peer &each) { return each.pid == who.pid; }))
-            registered.push_back(std::move(who));
+        registered.add(std::move(who));
         return HF_REPLY_DONE;
     }
 
@@ -166,9 +160,8 @@ struct monitor_server::serving {
         hf_observed_processes told{};
         told.reply.version = HF_REGISTRATION_VERSION;
         told.reply.status = HF_REPLY_DONE;
-        for (pid_t each : statistics.readable_by(who, static_cast<pid_t>(request.process)))
-            if (told.count < HF_PROCESSES_A_REPLY)
-                told.process[told.count++] = static_cast<std::uint32_t>(each);
+        for (pid_t each : statistics.readable_by(who, static_cast<pid_t>(request.process), HF_PROCESSES_A_REPLY))
+            told.process[told.count++] = static_cast<std::uint32_t>(each);
         return told;
     }
 

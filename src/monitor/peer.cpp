@@ -38,6 +38,12 @@ bool peer::is_still_itself() const {
     return may_look_into(pid) == uid && !has_ended();
 }
 
+uid_t user_of(int connection) {
+    ucred credentials{};
+    socklen_t length = sizeof(credentials);
+    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials.uid : nobody;
+}
+
 peer peer_of(int connection) {
     peer found;
     ucred credentials{};

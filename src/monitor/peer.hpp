@@ -20,6 +20,8 @@ struct peer {
 };
 
 peer peer_of(int connection);
+// Its user alone: costs less.
+uid_t user_of(int connection);
 
 // Has everybody at the other end closed it? A process that has called exec since it connected has.
 bool has_hung_up(int connection);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "monitor/statistics_keeper.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <ranges>
-#include <set>
 #include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,7 +16,7 @@ namespace holdfast {
 namespace {
 
 // One for each library with locks.
-constexpr std::ptrdiff_t memories_of_a_process_max = 4;
+constexpr std::size_t memories_of_a_process_max = 4;
 
 descriptor new_memory(pid_t process) {
     descriptor memory(memfd_create("holdfast-statistics", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
@@ -49,6 +46,7 @@ void add(thread_sums &sum, const thread_sums &more) {
     sum.spun += more.spun;
     sum.blocked += more.blocked;
     sum.mode_switches += more.mode_switches;
+    sum.bound_apart += more.bound_apart;
 }
 
 void add_rules_in(const descriptor &memory, statistics_keeper::rule_sums &watched) {
@@ -66,68 +64,108 @@ thread_sums sums_in(const descriptor &memory) {
 
 } // namespace
 
-int statistics_keeper::make_for(peer owner, std::uint32_t program) {
+int statistics_keeper::make_for(peer process, std::uint32_t program) {
     close_ended();
-    auto of_owner = [&](const kept_memory &each) { return each.owner.pid == owner.pid; };
-    // What it ran before it called exec is over.
-    fold([&](const kept_memory &each) { return of_owner(each) && each.program != program; });
-    auto more = std::ranges::count_if(kept_, of_owner) + 1;
-    fold([&](const kept_memory &each) { return of_owner(each) && more-- > memories_of_a_process_max; });
-    descriptor memory = new_memory(owner.pid);
+    descriptor memory = new_memory(process.pid);
     if (!memory || !leaves_enough(memory))
         return -1;
-    kept_.push_back({.memory = std::move(memory), .owner = std::move(owner), .program = program});
-    return kept_.back().memory.get();
+    owner *whose = owner_for(std::move(process));
+    if (!whose)
+        return -1;
+    // What it ran before it called exec is over.
+    if (!whose->kept.empty() && whose->kept.back().program != program)
+        fold(*whose, whose->kept.size());
+    else if (whose->kept.size() >= memories_of_a_process_max)
+        fold(*whose, whose->kept.size() - memories_of_a_process_max + 1);
+    whose->kept.push_back({.memory = std::move(memory), .program = program});
+    kept_of_user_[whose->process.uid]++;
+    return whose->kept.back().memory.get();
 }
 
-bool statistics_keeper::may_read(const peer &reader, const kept_memory &kept) {
-    return reader.uid == 0 || (reader.uid == kept.owner.uid && kept.owner.is_still_itself());
-}
-
-std::vector<pid_t> statistics_keeper::readable_by(const peer &reader, pid_t after) const {
-    std::set<pid_t> readable;
-    for (const auto &each : kept_)
-        if (each.owner.pid > after && !each.owner.has_ended() && may_read(reader, each))
-            readable.insert(each.owner.pid);
-    return {readable.begin(), readable.end()};
-}
-
-descriptor statistics_keeper::open_for(const peer &reader, pid_t process, std::size_t index) const {
-    for (const auto &each : std::views::reverse(kept_)) {
-        if (each.owner.pid != process || each.owner.has_ended() || index-- > 0)
-            continue;
-        if (!may_read(reader, each))
-            return descriptor();
-        return descriptor(open(("/proc/self/fd/" + std::to_string(each.memory.get())).c_str(), O_RDONLY | O_CLOEXEC));
+// Of a process that has another user by now nothing is left but the sum.
+statistics_keeper::owner *statistics_keeper::owner_for(peer &&process) {
+    auto known = owners_.find(process.pid);
+    if (known != owners_.end() && known->second.process.uid != process.uid) {
+        forget(known);
+        known = owners_.end();
     }
-    return descriptor();
+    if (known != owners_.end())
+        return &known->second;
+    pid_t pid = process.pid;
+    if (!ends_.add(process, static_cast<std::uint32_t>(pid)))
+        return nullptr;
+    of_user_[process.uid].insert(pid);
+    return &owners_.insert_or_assign(pid, owner{.process = std::move(process), .kept = {}}).first->second;
+}
+
+bool statistics_keeper::may_read(const peer &reader, const peer &owner) {
+    return reader.uid == 0 || (reader.uid == owner.uid && owner.is_still_itself());
+}
+
+std::vector<pid_t> statistics_keeper::readable_by(const peer &reader, pid_t after, std::size_t max) {
+    close_ended();
+    std::vector<pid_t> readable;
+    if (reader.uid == 0) {
+        for (auto each = owners_.upper_bound(after); each != owners_.end() && readable.size() < max; ++each)
+            readable.push_back(each->first);
+        return readable;
+    }
+    auto own = of_user_.find(reader.uid);
+    if (own == of_user_.end())
+        return readable;
+    for (auto each = own->second.upper_bound(after); each != own->second.end() && readable.size() < max; ++each)
+        if (may_read(reader, owners_.at(*each).process))
+            readable.push_back(*each);
+    return readable;
+}
+
+descriptor statistics_keeper::open_for(const peer &reader, pid_t process, std::size_t index) {
+    close_ended();
+    auto found = owners_.find(process);
+    if (found == owners_.end() || index >= found->second.kept.size() || !may_read(reader, found->second.process))
+        return descriptor();
+    const kept_memory &wanted = found->second.kept[found->second.kept.size() - 1 - index];
+    return descriptor(open(("/proc/self/fd/" + std::to_string(wanted.memory.get())).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 void statistics_keeper::close_ended() {
-    fold([](const kept_memory &each) { return each.owner.has_ended(); });
+    ends_.for_each_ended([this](std::uint32_t pid) {
+        if (auto ended = owners_.find(static_cast<pid_t>(pid)); ended != owners_.end())
+            forget(ended);
+    });
 }
 
 std::size_t statistics_keeper::kept_for(uid_t user) const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(kept_, [user](const kept_memory &each) { return each.owner.uid == user; }));
+    auto found = kept_of_user_.find(user);
+    return found == kept_of_user_.end() ? 0 : found->second;
 }
 
-// Those that will not change any more are added up, and let go.
-void statistics_keeper::fold(const std::function<bool(const kept_memory &)> &is_final) {
-    std::erase_if(kept_, [&](const kept_memory &each) {
-        bool final = is_final(each);
-        if (final) {
-            add(of_ended_, sums_in(each.memory));
-            add_rules_in(each.memory, rules_of_ended_);
-        }
-        return final;
-    });
+// The oldest so many, which will not change any more, are added up and let go.
+void statistics_keeper::fold(owner &whose, std::size_t count) {
+    auto end = whose.kept.begin() + static_cast<std::ptrdiff_t>(count);
+    for (auto each = whose.kept.begin(); each != end; ++each) {
+        add(of_ended_, sums_in(each->memory));
+        add_rules_in(each->memory, rules_of_ended_);
+    }
+    whose.kept.erase(whose.kept.begin(), end);
+    if ((kept_of_user_[whose.process.uid] -= count) == 0)
+        kept_of_user_.erase(whose.process.uid);
+}
+
+void statistics_keeper::forget(owner_map::iterator whose) {
+    fold(whose->second, whose->second.kept.size());
+    auto own = of_user_.find(whose->second.process.uid);
+    own->second.erase(whose->first);
+    if (own->second.empty())
+        of_user_.erase(own);
+    owners_.erase(whose);
 }
 
 thread_sums statistics_keeper::sum() const {
     thread_sums sum = of_ended_;
-    for (const auto &each : kept_)
-        add(sum, sums_in(each.memory));
+    for (const auto &[pid, whose] : owners_)
+        for (const kept_memory &each : whose.kept)
+            add(sum, sums_in(each.memory));
     return sum;
 }
 
@@ -138,8 +176,9 @@ void statistics_keeper::watch_rules(const std::vector<std::string> &names) {
 
 statistics_keeper::rule_sums statistics_keeper::sum_of_rules() const {
     rule_sums sum = rules_of_ended_;
-    for (const auto &each : kept_)
-        add_rules_in(each.memory, sum);
+    for (const auto &[pid, whose] : owners_)
+        for (const kept_memory &each : whose.kept)
+            add_rules_in(each.memory, sum);
     return sum;
 }
 

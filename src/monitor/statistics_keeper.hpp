@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The memory that processes note their statistics in (observe/statistics_memory.h): made here, so that nobody has to
 // trust a descriptor that a process brings, and kept for as long as the process runs.
+//
+// No request costs more the more memories there are, but for what it is answered with: anybody may have some thousands.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "hint/registration.h"
 #include "monitor/peer.hpp"
+#include "monitor/process_watch.hpp"
 #include "monitor/statistics_reader.hpp"
 
 namespace holdfast {
@@ -18,14 +22,14 @@ class statistics_keeper {
 public:
     // Makes memory for the process, which executes the program of that number. Returns a descriptor for it to write
     // through, which stays ours, or -1: out of memory or descriptors.
-    int make_for(peer owner, std::uint32_t program);
+    int make_for(peer process, std::uint32_t program);
 
     // Processes that this one may read the statistics of: its own user's, unless they have gained rights; all for root.
-    // Those with greater numbers than `after`, in ascending order, each once.
-    std::vector<pid_t> readable_by(const peer &reader, pid_t after) const;
+    // Those with greater numbers than `after`, in ascending order, each once, so many at most.
+    std::vector<pid_t> readable_by(const peer &reader, pid_t after, std::size_t max);
 
     // One of the memories of a process (0: the newest), to be read only. None: there is none that this one may read.
-    descriptor open_for(const peer &reader, pid_t process, std::size_t index) const;
+    descriptor open_for(const peer &reader, pid_t process, std::size_t index);
 
     // Adds up those of processes that have ended, and lets go of them.
     void close_ended();
@@ -43,13 +47,24 @@ public:
 private:
     struct kept_memory {
         descriptor memory;
-        peer owner;
         std::uint32_t program;
     };
-    static bool may_read(const peer &reader, const kept_memory &kept);
-    void fold(const std::function<bool(const kept_memory &)> &is_final);
+    // A process, as it was when it asked first, and its memories, the oldest first.
+    struct owner {
+        peer process;
+        std::vector<kept_memory> kept;
+    };
+    using owner_map = std::map<pid_t, owner>;
 
-    std::vector<kept_memory> kept_; // the oldest first
+    static bool may_read(const peer &reader, const peer &owner);
+    owner *owner_for(peer &&process);
+    void fold(owner &whose, std::size_t count);
+    void forget(owner_map::iterator whose);
+
+    owner_map owners_;
+    std::map<uid_t, std::set<pid_t>> of_user_;
+    std::map<uid_t, std::size_t> kept_of_user_;
+    process_watch ends_;
     thread_sums of_ended_;
     rule_sums rules_of_ended_; // has all that are watched
 };

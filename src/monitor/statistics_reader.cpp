@@ -158,6 +158,8 @@ statistics_reader::~statistics_reader() {
 
 thread_sums statistics_reader::read_threads() const {
     thread_sums sum;
+    // At most 1: the process may have written anything.
+    sum.bound_apart = hf_load_relaxed(&reinterpret_cast<const hf_statistics_header *>(memory_)->bound_apart) != 0;
     walk_threads(memory_, [&sum](const hf_thread_counters &thread) {
         sum.acquisitions += hf_load_relaxed(&thread.acquisitions);
         sum.contended += hf_load_relaxed(&thread.contended);

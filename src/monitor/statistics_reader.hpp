@@ -59,6 +59,7 @@ struct thread_sums {
     std::uint64_t spun = 0; // contended, and got the lock without sleeping
     std::uint64_t blocked = 0;
     std::uint64_t mode_switches = 0;
+    std::uint64_t bound_apart = 0; // processes with a library that calls glibc's functions past ours
 };
 
 // A rule for single locks that the process was started with, and how many it matched.

@@ -52,6 +52,12 @@ static struct hf_statistics_header *header_in(char *memory) {
     return (struct hf_statistics_header *)memory;
 }
 
+void hf_note_binding_apart(void) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    if (memory)
+        hf_store_relaxed(&header_in(memory)->bound_apart, 1);
+}
+
 static void add(uint64_t *count, uint64_t more) {
     if (more)
         hf_fetch_add_relaxed(count, more);

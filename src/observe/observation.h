@@ -106,6 +106,9 @@ static inline bool hf_is_observed(const struct hf_thread_record *self, const voi
     return self->observed == lock;
 }
 
+// A library has been loaded whose calls go past us.
+void hf_note_binding_apart(void) __attribute__((cold, visibility("hidden")));
+
 // The caller has given back the lock that it observes.
 void hf_note_release(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
 

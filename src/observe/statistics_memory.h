@@ -33,7 +33,7 @@
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 4
+#define HF_STATISTICS_VERSION 5
 
 enum {
     HF_STATISTICS_LOCKS = 1024, // a power of two
@@ -127,6 +127,7 @@ struct hf_statistics_header {
     uint32_t process;   // as the server sees it
     uint64_t not_noted; // observations for which there was no place (N3)
     struct hf_rule_statistics rules[HF_STATISTICS_RULES];
+    uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/binding.c)
 };
 
 #define HF_STATISTICS_NAMES_OFFSET ((size_t)HF_STATISTICS_HEADER_BYTES)

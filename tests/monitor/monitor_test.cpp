@@ -155,6 +155,25 @@ TEST_F(successor, GoesOnWithThePageAndItsProcesses) {
     EXPECT_FALSE(are_there());
 }
 
+// In a BPF file system that is mounted for everybody, somebody may have been there first. Shown able to fail:
+// why_pins_are_anybodys that says nothing.
+TEST_F(successor, DoesNotUsePinsThatAreAnybodys) {
+    std::filesystem::create_directories(pins.directory);
+    ASSERT_EQ(chown(pins.directory.c_str(), 65534, 65534), 0);
+    EXPECT_NE(monitor(pins).why_no_pins().find("another user"), std::string::npos);
+    ASSERT_EQ(chown(pins.directory.c_str(), 0, 0), 0);
+    ASSERT_EQ(chmod(pins.directory.c_str(), 0777), 0);
+    EXPECT_NE(monitor(pins).why_no_pins().find("by others"), std::string::npos);
+    ASSERT_EQ(chmod(pins.directory.c_str(), 0755), 0);
+    ASSERT_EQ(chmod(mounted_at.c_str(), 0777), 0);
+    EXPECT_NE(monitor(pins).why_no_pins().find("replaced"), std::string::npos);
+    ASSERT_EQ(chmod(mounted_at.c_str(), 01777), 0);
+    EXPECT_FALSE(are_there());
+    monitor used(pins);
+    EXPECT_EQ(used.why_no_pins(), "");
+    used.unpin();
+}
+
 // Killed with a count that was not 0, which nobody can ever take back: threads that were counted have ended meanwhile.
 TEST_F(successor, OfAKilledMonitorStartsWithoutItsCount) {
     int ready[2];

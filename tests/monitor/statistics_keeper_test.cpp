@@ -282,5 +282,45 @@ TEST_F(statistics, LeavesDescriptorsForRegistrations) {
     }));
 }
 
+std::uint64_t cpu_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// A request costs the server the same whether its user has a few memories or thousands: else a few users could keep all
+// others from registering. By CPU time, which other processes on the machine change little. Shown able to fail: a
+// close_ended that asks each owner's pidfd (a hundred times as much).
+TEST_F(statistics, ARequestCostsNoMoreBesideThousandsOfMemories) {
+    EXPECT_TRUE(in_child([] {
+        constexpr pid_t many = 2000;
+        constexpr int asked = 50;
+        rlimit descriptors{.rlim_cur = 20'000, .rlim_max = 20'000};
+        if (setrlimit(RLIMIT_NOFILE, &descriptors) != 0)
+            return getuid() != 0; // only root may have so many
+        statistics_keeper keeper;
+        auto make = [&](pid_t number) {
+            peer process = this_process();
+            process.pid = number;
+            return keeper.make_for(std::move(process), 1) >= 0;
+        };
+        auto cost = [&](pid_t first) {
+            std::uint64_t began = cpu_ns();
+            for (pid_t number = first; number < first + asked; number++) {
+                EXPECT_TRUE(make(number));
+                EXPECT_FALSE(keeper.open_for(this_process(), number, 1)) << "it has one";
+            }
+            return cpu_ns() - began;
+        };
+        std::uint64_t beside_few = cost(1);
+        for (pid_t number = 1000; number < 1000 + many; number++)
+            if (!make(number))
+                return false;
+        std::uint64_t beside_many = cost(100);
+        EXPECT_LT(beside_many, beside_few * 10);
+        return !testing::Test::HasFailure();
+    }));
+}
+
 } // namespace
 } // namespace holdfast
