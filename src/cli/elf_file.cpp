@@ -172,6 +172,16 @@ std::size_t count_pauses(Elf_Scn *section) {
     return pauses;
 }
 
+std::optional<elf_file> head_of(const open_elf &opened) {
+    GElf_Ehdr header;
+    if (!opened.handle || elf_kind(opened.handle) != ELF_K_ELF || !gelf_getehdr(opened.handle, &header))
+        return std::nullopt;
+    elf_file file;
+    file.native = header.e_machine == HF_ELF_MACHINE && gelf_getclass(opened.handle) == ELFCLASS64;
+    read_segments(opened.handle, file);
+    return file;
+}
+
 } // namespace
 
 // A look before or after would be at another file. O_NONBLOCK: nor is waited for who holds a lease of it.
@@ -184,16 +194,21 @@ descriptor open_regular_file(const std::filesystem::path &path) {
     return descriptor(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
+std::optional<elf_file> read_elf_head(const std::filesystem::path &path) {
+    descriptor from = open_regular_file(path);
+    std::size_t bytes_left = elf_bytes_max;
+    open_elf opened(from, bytes_left);
+    return head_of(opened);
+}
+
 std::optional<elf_file> read_elf(const std::filesystem::path &path) {
     descriptor from = open_regular_file(path);
     std::size_t bytes_left = elf_bytes_max;
     open_elf opened(from, bytes_left);
-    GElf_Ehdr header;
-    if (!opened.handle || elf_kind(opened.handle) != ELF_K_ELF || !gelf_getehdr(opened.handle, &header))
+    std::optional<elf_file> head = head_of(opened);
+    if (!head)
         return std::nullopt;
-    elf_file file;
-    file.native = header.e_machine == HF_ELF_MACHINE && gelf_getclass(opened.handle) == ELFCLASS64;
-    read_segments(opened.handle, file);
+    elf_file file = std::move(*head);
     for (Elf_Scn *section = nullptr; (section = elf_nextscn(opened.handle, section));) {
         GElf_Shdr about;
         if (!gelf_getshdr(section, &about))

@@ -30,6 +30,9 @@ struct elf_file {
     std::size_t pauses = 0;        // bytes in its code that look like PAUSE or its like, which spinning loops have
 };
 
+// The first three of these alone, at the price of a page of the file.
+std::optional<elf_file> read_elf_head(const std::filesystem::path &path);
+
 // Nothing if it can't be read or is no ELF file. What goes beyond elf_bytes_max is left out.
 std::optional<elf_file> read_elf(const std::filesystem::path &path);
 

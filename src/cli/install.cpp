@@ -11,7 +11,14 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path prefix() {
-    return fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+    std::error_code error;
+    fs::path executable = fs::read_symlink("/proc/self/exe", error);
+    if (error)
+        throw failure(
+            fmt::format("holdfast can't find its own files by /proc/self/exe ({}): mount /proc here, by 'mount "
+                        "-t proc proc /proc'",
+                        error.message()));
+    return executable.parent_path().parent_path();
 }
 
 fs::path found(const fs::path &path, const std::string &what) {

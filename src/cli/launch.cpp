@@ -96,7 +96,8 @@ pid_t start(const launch &what) {
     std::vector<char *> variable_pointers = pointers_to(variables);
     std::array<int, 2> error_pipe{}; // exec closes it; what failed before says its errno there
     if (pipe2(error_pipe.data(), O_CLOEXEC) != 0)
-        throw failure(fmt::format("no pipe to start '{}' with: {}", arguments[0], std::strerror(errno)));
+        throw failure(fmt::format("no pipe to start '{}' with: {}{}", arguments[0], std::strerror(errno),
+                                  errno == EMFILE ? "; raise the limit (ulimit -n)" : ""));
 
     pid_t parent = getpid();
     pid_t pid = fork();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fcntl.h>
+#include <new>
 #include <unistd.h>
 
 #include "cli/ending.hpp"
@@ -95,6 +96,9 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     } catch (const failure &error) {
         say("holdfast: {}\n", error.what());
         return error.status();
+    } catch (const std::bad_alloc &) {
+        say("holdfast: there is not enough memory: raise the limit of address space (ulimit -v) or of the cgroup\n");
+        return exit_holdfast_failed;
     } catch (const std::exception &error) {
         say("holdfast: {}\n", error.what());
         return exit_holdfast_failed;

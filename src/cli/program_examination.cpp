@@ -44,7 +44,7 @@ std::string interpreter_of_script(const path &program) {
 
 // A program may name anything as its dynamic linker; only the one that we have run ourselves is run.
 bool is_our_dynamic_linker(const std::string &interpreter) {
-    static const std::string ours = read_elf("/proc/self/exe").value_or(elf_file{}).interpreter;
+    static const std::string ours = read_elf_head("/proc/self/exe").value_or(elf_file{}).interpreter;
     std::error_code error;
     return !ours.empty() && std::filesystem::equivalent(interpreter, ours, error) && !error;
 }
@@ -170,6 +170,32 @@ void conclude(program_examination &found, const path &program_file, const std::s
 
 } // namespace
 
+namespace {
+
+// A script's interpreter in its place. Of scripts that scripts interpret the kernel follows five.
+program_examination located(const std::string &name) {
+    program_examination found;
+    found.program = find_program(name);
+    for (int depth = 0; depth < 5; depth++) {
+        std::string interpreter = interpreter_of_script(found.program);
+        if (interpreter.empty())
+            break;
+        if (found.script.empty())
+            found.script = found.program;
+        found.program = find_program(interpreter);
+    }
+    return found;
+}
+
+// Its dynamic linker ends a program that it can't preload a library into, which glibc's does not.
+bool asks_for_musl(const elf_file &file) {
+    return path(file.interpreter).filename().string().starts_with("ld-musl-");
+}
+
+constexpr const char *of_musl = "is linked with musl, whose locks are other ones than those that Holdfast replaces";
+
+} // namespace
+
 const char *name_of(verdict is) {
     switch (is) {
     case verdict::helped: return "helped";
@@ -181,18 +207,19 @@ const char *name_of(verdict is) {
     return "unknown";
 }
 
-program_examination examine_program(const std::string &name) {
-    program_examination found;
-    found.program = find_program(name);
-    // Of scripts that scripts interpret the kernel follows five.
-    for (int depth = 0; depth < 5; depth++) {
-        std::string interpreter = interpreter_of_script(found.program);
-        if (interpreter.empty())
-            break;
-        if (found.script.empty())
-            found.script = found.program;
-        found.program = find_program(interpreter);
+std::string why_interposer_stops(const std::string &name) {
+    try {
+        path program = located(name).program;
+        std::optional<elf_file> file = read_elf_head(program);
+        if (file && asks_for_musl(*file))
+            return fmt::format("{} {}", program.string(), of_musl);
+    } catch (const failure &) { // who starts it will say what is wrong
     }
+    return {};
+}
+
+program_examination examine_program(const std::string &name) {
+    program_examination found = located(name);
     std::optional<elf_file> file = read_elf(found.program);
     if (!file)
         throw failure(fmt::format("{} can't be examined: {}", found.program.string(),
@@ -204,6 +231,8 @@ program_examination examine_program(const std::string &name) {
         found.why = "it is for another machine or word size, for which there is no interposer";
     else if (file->interpreter.empty())
         found.why = "it is linked statically, so nothing can be preloaded: link it dynamically, or with libholdfast.a";
+    else if (asks_for_musl(*file))
+        found.why = fmt::format("it {}: 'holdfast run' starts it as it is", of_musl);
     else if (!is_our_dynamic_linker(file->interpreter))
         found.why =
             fmt::format("it asks for the dynamic linker {}, not this system's: libholdfast-preload.so is for that",

@@ -34,6 +34,10 @@ const char *name_of(program_examination::verdict is);
 // A path, or a name to look up in PATH. Throws failure when there is no such program or it can't be read.
 program_examination examine_program(const std::string &name);
 
+// Why the program, a path or a name to look up in PATH, would not even start with the interposer preloaded. Empty: it
+// would, or it can't be started in any way.
+std::string why_interposer_stops(const std::string &name);
+
 // A process that runs. Throws failure when there is none, or it is another user's.
 program_examination examine_process(pid_t pid);
 

@@ -9,6 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/invoker.hpp"
 #include "cli/object_fit.hpp"
+#include "cli/program_examination.hpp"
 #include "cli/say.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
@@ -59,6 +60,9 @@ void print_counters(const session &session, const std::string &lock) {
     print_count("spun", counters.spun);
     print_count("blocked", counters.blocked);
     print_count("mode switches", counters.mode_switches);
+    if (counters.bound_apart > 0)
+        say("  libraries with bindings of their own (RTLD_DEEPBIND, dlmopen): conditions, reader-writer locks and "
+            "barriers made since are glibc's\n");
 }
 
 void print_monitor_totals(const session &session) {
@@ -75,13 +79,38 @@ void print_monitor_totals(const session &session) {
         print_count("seconds of too many switches", totals.switch_storms_total);
 }
 
-void print_stats(const session &session, const std::string &lock, const std::vector<lock_rule> &rules) {
-    print_counters(session, lock);
+// Of a program that took none of our locks, as far as we were told: why that may be.
+std::string why_nothing_was_counted(const std::string &program) {
+    using verdict = program_examination::verdict;
+    try {
+        program_examination found = examine_program(program);
+        if (found.is == verdict::not_preloaded || found.is == verdict::passed_on)
+            return fmt::format("{}: {}", found.program.string(), found.why);
+    } catch (const failure &) { // it has run, and is gone
+    }
+    return "the program took no lock that Holdfast replaces, or was not seen: a network namespace of its own "
+           "(unshare -n) hides the socket of 'holdfast run', but not that of a service ('holdfast monitor')";
+}
+
+// They go on, without what ends with us.
+void print_who_stays(const session &session) {
+    std::uint64_t left = session.registered_processes();
+    if (left > 0 && !session.uses_service())
+        say("  processes left behind: {}; their waiters block from now on, and would not under a service ('holdfast "
+            "monitor')\n",
+            left);
+}
+
+void print_stats(const session &session, const run_options &options, const std::vector<lock_rule> &rules) {
+    print_counters(session, options.wanted.lock);
+    if (session.counters().acquisitions == 0)
+        say("  nothing was counted: {}\n", why_nothing_was_counted(options.program.front()));
     if (session.has_monitor())
         print_monitor_totals(session);
     print_rules(session, rules);
     if (std::string left = about_objects_left(find_object_fits()); !left.empty())
         say("  {}\n", left);
+    print_who_stays(session);
 }
 
 ending run_as_it_is(const run_options &options, const std::optional<invoker> &user) {
@@ -99,11 +128,15 @@ ending run(run_options &options) {
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
     if (options.wanted.leaves_program_as_it_is())
         return run_as_it_is(options, user);
+    if (std::string why = why_interposer_stops(options.program.front()); !why.empty()) {
+        say("holdfast: {}: it runs as it is\n", why);
+        return run_as_it_is(options, user);
+    }
     session session;
     session.watch_rules(rules);
     ending end = run_child(options.program, session.preload_environment(options.wanted), user);
     if (options.wanted.stats)
-        print_stats(session, options.wanted.lock, rules);
+        print_stats(session, options, rules);
     return end;
 }
 

@@ -11,7 +11,9 @@
 #include <optional>
 #include <span>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "cli/exit_status.hpp"
@@ -71,17 +73,40 @@ service_report service_for_programs() {
 
 } // namespace
 
+namespace {
+
+constexpr rlim_t descriptors_of_monitor = 64; // some forty, and a few for those who register
+
+// Limits that the kernel's own answers do not name. Empty: none is in the way.
+std::string low_limit() {
+    rlimit descriptors{}, memory{};
+    if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < descriptors_of_monitor)
+        return fmt::format("only {} descriptors may be open, and a monitor needs {}: raise the limit (ulimit -n)",
+                           descriptors.rlim_cur, descriptors_of_monitor);
+    if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY)
+        return fmt::format("only {} MiB of memory may be mapped: raise the limit (ulimit -v)", memory.rlim_cur >> 20);
+    return {};
+}
+
+} // namespace
+
 session::session() : service_(service_for_programs()) {
     try {
         if (!uses_service())
             monitor_ = std::make_unique<monitor>();
     } catch (const monitor_unavailable &unavailable) {
-        why_no_monitor_ = unavailable.what();
+        std::string low = low_limit();
+        why_no_monitor_ = low.empty() ? unavailable.what() : low;
         refusal_log_ = unavailable.log();
     }
     std::optional<invoker> user = invoker_before_sudo();
-    server_ =
-        std::make_unique<monitor_server>(monitor_.get(), listening_socket(), household_of(user ? user->uid : getuid()));
+    try {
+        server_ = std::make_unique<monitor_server>(monitor_.get(), listening_socket(),
+                                                   household_of(user ? user->uid : getuid()));
+    } catch (const std::system_error &error) {
+        std::string low = low_limit();
+        throw failure(low.empty() ? error.what() : low);
+    }
 }
 
 std::vector<left_out_part> session::left_out() const {

@@ -60,6 +60,9 @@ public:
     // The monitor's totals since the session began. A service's are of all programs on the machine.
     hf_monitor_status monitor_totals() const;
 
+    // Of those that registered with the session's own monitor: how many run.
+    std::uint64_t registered_processes() const { return monitor_ ? server_->status().registered_processes : 0; }
+
     // Variables that let a program that is linked with Holdfast find the monitor.
     environment native_environment() const;
     // Variables that do so, LD_PRELOAD included; those of environment_without_holdfast() where the program is to run as

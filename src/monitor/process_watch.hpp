@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Tells which of many processes have ended, at a price that grows with those that have, and not with those that run: their
-// pidfds are in one epoll set.
+// Tells which of many processes have ended, at a price that grows with those that have, and not with those that run:
+// their pidfds are in one epoll set.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Before those that are in are looked at again: all that may wait in the kernel's queue. Each may be another user's than
-// those before it, and it costs little to say no.
+// Before those that are in are looked at again: all that may wait in the kernel's queue. Each may be another user's
+// than those before it, and it costs little to say no.
 constexpr int let_in_at_once = 4096;
 
 // Of one that is ready, its request has come, or its end.
@@ -72,8 +72,8 @@ struct reception::open_door {
     std::size_t inside = 0;
     std::thread thread;
 
-    // In rounds: each lets in who waits outside, and attends to one visitor of each user. So a user waits for one request
-    // of each of the others, however many they send.
+    // In rounds: each lets in who waits outside, and attends to one visitor of each user. So a user waits for one
+    // request of each of the others, however many they send.
     void serve() {
         std::array<epoll_event, 1024> happened{}; // so that a round knows of all
         be_prompt();
@@ -95,7 +95,8 @@ struct reception::open_door {
         }
     }
 
-    // The programs that ask do not wait for long (HF_REGISTRATION_PATIENCE_MS), also where a thousand others want the CPU.
+    // The programs that ask do not wait for long (HF_REGISTRATION_PATIENCE_MS), also where a thousand others want the
+    // CPU.
     static void be_prompt() {
         setpriority(PRIO_PROCESS, 0, -10); // this thread's alone; root may
     }
@@ -212,8 +213,8 @@ struct reception::open_door {
             becomes_ready(its.visitors.back()); // without memory for that: as it is
     }
 
-    // Who means to say something has said it when it connected, or soon after: the oldest has had its chance. Of the user
-    // that has the most of them, so that no number of users with many each is in the way of one with few.
+    // Who means to say something has said it when it connected, or soon after: the oldest has had its chance. Of the
+    // user that has the most of them, so that no number of users with many each is in the way of one with few.
     void show_out_one_of_the_most() {
         auto most = std::ranges::max_element(queues, {}, [](const auto &each) { return each.second.visitors.size(); });
         auto silent = std::ranges::find_if_not(most->second.visitors, &visitor::ready);

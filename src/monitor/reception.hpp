@@ -2,9 +2,9 @@
 // Where requests come in: takes connections on a listening Unix SOCK_SEQPACKET socket, waits for the one request of
 // each, has it answered, and closes the connection. In a thread of its own, for as long as it lives.
 //
-// Nobody can keep the others waiting: users take turns, a request each. A visitor that says nothing is shown out after a
-// while, or sooner when the place is full, and a user that sends more of them than may wait at a time gets no further in.
-// Descriptors that run out cost the next visitor its answer.
+// Nobody can keep the others waiting: users take turns, a request each. A visitor that says nothing is shown out after
+// a while, or sooner when the place is full, and a user that sends more of them than may wait at a time gets no further
+// in. Descriptors that run out cost the next visitor its answer.
 #pragma once
 
 #include <chrono>

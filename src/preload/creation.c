@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// pthread_mutex_init, pthread_rwlock_init and pthread_spin_init: glibc's, which Holdfast's locks need no more than, and
-// a note of who called (observe/creation_sites.h); a mutex or a reader-writer lock may have a rule for its caller
-// (lock_rules.h). A lock of static storage needs none of them, and has a name; C++'s std::mutex calls none.
+// pthread_mutex_init, pthread_rwlock_init, pthread_cond_init and pthread_spin_init: glibc's, which Holdfast's locks
+// need no more than, a mark where the object is to stay glibc's (policy.h), and a note of who called
+// (observe/creation_sites.h). A mutex or a reader-writer lock may have a rule for its caller (lock_rules.h). A lock of
+// static storage needs none of them, and has a name; C++'s std::mutex calls none.
 #include <pthread.h>
 
 #include "observe/observation.h"
+#include "preload/cond_layout.h"
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
 #include "preload/mutex.h"
+#include "preload/policy.h"
 #include "preload/rwlock_choice.h"
 #include "preload/symbol_version.h"
 
@@ -25,9 +28,30 @@ static int interposed_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr
 
 static int interposed_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attributes) {
     int error = hf_glibc()->rwlock_init(rwlock, attributes);
+    if (!error && HF_UNLIKELY(hf_policy_leaves_new_objects_to_glibc()))
+        hf_rwlock_in(rwlock)->shared = 1;
     if (!error)
         hf_rwlock_choose(hf_rwlock_in(rwlock), __builtin_return_address(0));
     hf_note_creation(rwlock, __builtin_return_address(0));
+    return error;
+}
+
+// Process-shared from the beginning, as far as glibc's functions and ours can tell.
+static int share(pthread_cond_t *cond) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    if (hf_cond_attributes(cond) & HF_COND_MONOTONIC)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    return hf_glibc()->cond_init(cond, &attributes);
+}
+
+// Passed on. A library that was linked without libc (drd's) asks for no version, and gets the one of before 2.3.2 from
+// glibc, which zeroes the first word only; but ours of the others.
+static int interposed_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) {
+    int error = hf_glibc()->cond_init(cond, attributes);
+    if (!error && HF_UNLIKELY(hf_policy_leaves_new_objects_to_glibc()) && hf_policy_is_ours(HF_OBJECT_COND))
+        error = share(cond);
     return error;
 }
 
@@ -37,20 +61,14 @@ static int interposed_spin_init(pthread_spinlock_t *spin, int shared) {
     return error;
 }
 
-// Passed on as they are. A library that was linked without libc (drd's) asks for no version, and gets the one of before
-// 2.3.2 from glibc, which zeroes the first word only; but ours of the others.
-static int interposed_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) {
-    return hf_glibc()->cond_init(cond, attributes);
-}
-
 static int interposed_cond_destroy(pthread_cond_t *cond) {
     return hf_glibc()->cond_destroy(cond);
 }
 
-HF_EXPORT(interposed_cond_init, pthread_cond_init, HF_GLIBC_2_3_2);
 HF_EXPORT(interposed_cond_destroy, pthread_cond_destroy, HF_GLIBC_2_3_2);
 HF_EXPORT(interposed_mutex_init, pthread_mutex_init, HF_GLIBC_FIRST);
 HF_EXPORT(interposed_mutex_init, __pthread_mutex_init, HF_GLIBC_FIRST);
 HF_EXPORT_TWICE(interposed_rwlock_init, pthread_rwlock_init, HF_GLIBC_FIRST, "GLIBC_2.34");
 HF_EXPORT(interposed_rwlock_init, __pthread_rwlock_init, HF_GLIBC_FIRST);
+HF_EXPORT(interposed_cond_init, pthread_cond_init, HF_GLIBC_2_3_2);
 HF_EXPORT_TWICE(interposed_spin_init, pthread_spin_init, HF_GLIBC_FIRST, "GLIBC_2.34");

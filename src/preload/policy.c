@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/lock_table.h"
+#include "observe/observation.h"
 #include "preload/glibc.h"
 #include "preload/lock_rules.h"
 #include "preload/object_layout.h"
@@ -13,6 +14,17 @@
 #include "preload/thread_checker.h"
 
 uint32_t hf_policies[HF_OBJECTS] = {[0 ... HF_OBJECTS - 1] = HF_POLICY_UNDECIDED};
+
+static bool new_ones_are_glibcs;
+
+void hf_policy_leave_new_objects_to_glibc(void) {
+    if (!hf_exchange_relaxed(&new_ones_are_glibcs, true))
+        hf_note_binding_apart();
+}
+
+bool hf_policy_leaves_new_objects_to_glibc(void) {
+    return hf_load_relaxed(&new_ones_are_glibcs);
+}
 
 static void read_variable(const char *name, const char *text, struct hf_policy_text *policy) {
     static bool complained;

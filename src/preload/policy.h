@@ -51,6 +51,11 @@ static inline bool hf_policy_is_ours(enum hf_object object) {
            (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object) == HF_POLICY_OURS);
 }
 
+// From now on what is initialised is glibc's, as if it were process-shared: a library that reaches glibc's functions
+// past ours may use it, too (binding.c). What is in use stays as it is.
+void hf_policy_leave_new_objects_to_glibc(void);
+bool hf_policy_leaves_new_objects_to_glibc(void);
+
 // What the environment says, with the defaults where it says nothing.
 void hf_policy_read(struct hf_policy_text *policy);
 

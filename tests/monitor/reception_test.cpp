@@ -2,9 +2,8 @@
 // Whose turn it is when more ask than can be answered at once. Judged by how many were answered before, not by a clock.
 // Needs no monitor in the kernel.
 //
-// Shown able to fail: attend_to_one_of_each_user that attends to all of a user's (TakesAUserATurn); without the limit of
-// a user's visitors (the same: the others' 500 are let in); show_out_one_of_the_most that takes the first user's
-// (ManyUsersWithManyKeepNobodyOut).
+// Shown able to fail: attend_to_one_of_each_user that attends to all of a user's before the next (both);
+// show_out_one_of_the_most that takes the user's who has least (ManyUsersWithManyKeepNobodyOut).
 #include <algorithm>
 #include <atomic>
 #include <cerrno>

@@ -2,10 +2,35 @@
 // A library that binding_test loads: with RTLD_DEEPBIND its calls go to the C library itself.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <time.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 EXPORTED void binding_plugin_count(pthread_mutex_t *mutex, long *value, int times);
+EXPORTED int binding_plugin_wait_for(int *value, pthread_mutex_t *mutex, pthread_cond_t *cond);
+EXPORTED void binding_plugin_hold(pthread_rwlock_t *rwlock, pthread_barrier_t *begins, pthread_barrier_t *ends);
 EXPORTED const char *binding_plugin_finds_lock_in(void);
+
+// Until it is not 0; gives up after a minute.
+int binding_plugin_wait_for(int *value, pthread_mutex_t *mutex, pthread_cond_t *cond) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 60;
+    int error = 0;
+    pthread_mutex_lock(mutex);
+    *value = -1;
+    pthread_cond_signal(cond);
+    while (*value != 1 && !error)
+        error = pthread_cond_timedwait(cond, mutex, &end);
+    pthread_mutex_unlock(mutex);
+    return error;
+}
+
+void binding_plugin_hold(pthread_rwlock_t *rwlock, pthread_barrier_t *begins, pthread_barrier_t *ends) {
+    pthread_rwlock_wrlock(rwlock);
+    pthread_barrier_wait(begins);
+    pthread_barrier_wait(ends);
+    pthread_rwlock_unlock(rwlock);
+}
 
 void binding_plugin_count(pthread_mutex_t *mutex, long *value, int times) {
     for (int i = 0; i < times; i++) {

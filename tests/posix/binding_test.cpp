@@ -4,6 +4,8 @@
 //
 // Shown able to fail: dlopen called instead of jumped to (its caller's RUNPATH is not looked through); one of the other
 // names not exported.
+// New objects that stay Holdfast's: ALibraryThatIsBoundToGlibcSharesWhatIsMadeLater hangs.
+#include <cerrno>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -53,6 +55,45 @@ TEST(binding, ALibraryThatIsBoundToGlibcSharesMutexes) {
     bound_to_glibc.join();
     EXPECT_EQ(value, 2L * times);
     EXPECT_EQ(pthread_mutex_destroy(&mutex), 0);
+}
+
+// What is made after such a library was loaded: each side waits for the other, both ways.
+TEST(binding, ALibraryThatIsBoundToGlibcSharesWhatIsMadeLater) {
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    ASSERT_NE(library, nullptr) << dlerror();
+    auto *wait_for = find<int(int *, pthread_mutex_t *, pthread_cond_t *)>(library, "binding_plugin_wait_for");
+    auto *hold =
+        find<void(pthread_rwlock_t *, pthread_barrier_t *, pthread_barrier_t *)>(library, "binding_plugin_hold");
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t cond;
+    ASSERT_EQ(pthread_cond_init(&cond, nullptr), 0);
+    int value = 0, error = -1;
+    std::thread waiter([&] { error = wait_for(&value, &mutex, &cond); });
+    pthread_mutex_lock(&mutex);
+    while (value == 0)
+        pthread_cond_wait(&cond, &mutex);
+    value = 1;
+    pthread_cond_signal(&cond);
+    pthread_mutex_unlock(&mutex);
+    waiter.join();
+    EXPECT_EQ(error, 0) << "it was not woken";
+    EXPECT_EQ(pthread_cond_destroy(&cond), 0);
+
+    pthread_rwlock_t rwlock;
+    pthread_barrier_t begins, ends;
+    ASSERT_EQ(pthread_rwlock_init(&rwlock, nullptr), 0);
+    ASSERT_EQ(pthread_barrier_init(&begins, nullptr, 2), 0);
+    ASSERT_EQ(pthread_barrier_init(&ends, nullptr, 2), 0);
+    std::thread holder([&] { hold(&rwlock, &begins, &ends); });
+    pthread_barrier_wait(&begins);
+    EXPECT_EQ(pthread_rwlock_tryrdlock(&rwlock), EBUSY);
+    pthread_barrier_wait(&ends);
+    EXPECT_EQ(pthread_rwlock_rdlock(&rwlock), 0);
+    holder.join();
+    EXPECT_EQ(pthread_rwlock_unlock(&rwlock), 0);
+    EXPECT_EQ(pthread_rwlock_destroy(&rwlock), 0);
+    pthread_barrier_destroy(&begins);
+    pthread_barrier_destroy(&ends);
 }
 
 std::string library_of(const char *function) {

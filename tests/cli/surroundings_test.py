@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast where something that it needs is not there: it says what, and what to do, in one sentence.
+
+Shown able to fail: why_interposer_stops that returns nothing (musl); a preload linked without unwinding.c (libgcc_s).
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import COMMAND, INTERPOSER
+
+only_root = pytest.mark.skipif(os.getuid() != 0, reason="only root has chroot and namespaces")
+
+PROGRAM = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static int waits, cleaned;
+static void clean_up(void *unused) {
+    (void)unused;
+    cleaned = pthread_mutex_unlock(&mutex) == 0;
+}
+static void *wait_for_ever(void *unused) {
+    pthread_mutex_lock(&mutex);
+    pthread_cleanup_push(clean_up, NULL);
+    waits = 1;
+    for (;;)
+        pthread_cond_wait(&cond, &mutex);
+    pthread_cleanup_pop(0);
+    return unused;
+}
+int main(int count, char **arguments) {
+    pthread_t thread;
+    (void)arguments;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    if (count > 1) {
+        pthread_create(&thread, NULL, wait_for_ever, NULL);
+        for (int seen = 0; !seen;) {
+            pthread_mutex_lock(&mutex);
+            seen = waits;
+            pthread_mutex_unlock(&mutex);
+        }
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+        if (!cleaned)
+            return 1;
+    }
+    puts("fine");
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    def compile_with(*command):
+        source = tmp_path / "program.c"
+        source.write_text(PROGRAM)
+        subprocess.run([*command, source, "-pthread", "-o", tmp_path / "program"], check=True)
+        return tmp_path / "program"
+
+    return compile_with
+
+
+def one_line(text):
+    return text.count("\n") == 1
+
+
+# A dynamic linker that ends a program which it can't preload a library into.
+def test_a_program_of_musl_runs_as_it_is(holdfast, compiled):
+    program = compiled("musl-gcc")
+    result = holdfast("run", "--", program)
+    assert (result.returncode, result.stdout) == (0, "fine\n")
+    assert "musl" in result.stderr and one_line(result.stderr)
+    told = holdfast("doctor", "--", program)
+    assert told.returncode == 1 and "musl" in told.stdout and "as it is" in told.stdout
+
+
+# A C program in a container has no libgcc_s, and needs none but to cancel threads.
+@only_root
+def test_a_container_without_libgcc_runs_programs(compiled, tmp_path):
+    program, root = compiled("gcc"), tmp_path / "root"
+    (root / "lib").mkdir(parents=True)
+    (root / "lib64").mkdir()
+    shutil.copy(program, root)
+    shutil.copy(INTERPOSER, root)
+    for library in ["libc.so.6", "ld-linux-x86-64.so.2"]:
+        found = subprocess.run(["gcc", f"-print-file-name={library}"], capture_output=True, text=True, check=True)
+        shutil.copy(os.path.realpath(found.stdout.strip()), root / ("lib64" if "ld-" in library else "lib") / library)
+    command = ["chroot", root, "/lib64/ld-linux-x86-64.so.2", "--library-path", "/lib",
+               "--preload", f"/{INTERPOSER.name}", f"/{program.name}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
+
+
+# The unwinder is found when a thread is cancelled: nothing has loaded it before in a C program.
+def test_a_cancelled_wait_is_unwound(holdfast, compiled):
+    program = compiled("gcc")
+    needed = subprocess.run(["readelf", "-d", INTERPOSER], capture_output=True, text=True, check=True).stdout
+    assert "libgcc_s" not in needed
+    result = holdfast("run", "--", program, "cancels")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
+
+
+def test_stats_of_a_static_program_say_why_nothing_was_counted(holdfast, compiled):
+    result = holdfast("run", "--stats", "--", compiled("gcc", "-static"))
+    assert result.stdout == "fine\n"
+    assert "nothing was counted" in result.stderr and "statically" in result.stderr
+
+
+@only_root
+def test_stats_in_another_network_namespace_say_why_nothing_was_counted(holdfast, compiled):
+    result = holdfast("run", "--stats", "--", "unshare", "-n", compiled("gcc"))
+    assert result.stdout == "fine\n"
+    assert "nothing was counted" in result.stderr and "unshare -n" in result.stderr
+
+
+@only_root
+def test_without_proc_it_says_so():
+    result = subprocess.run(["unshare", "-m", "sh", "-c", f"umount -l /proc && exec {COMMAND} run -- true"],
+                            capture_output=True, text=True, check=False)
+    assert result.returncode == 125 and "mount /proc" in result.stderr and one_line(result.stderr)
+
+
+# Too few descriptors for a monitor: the program runs without one, or holdfast says that it can't.
+@pytest.mark.parametrize("few", [8, 16, 24])
+def test_with_few_descriptors_it_says_so(few):
+    result = subprocess.run(["sh", "-c", f"ulimit -n {few}; exec {COMMAND} run --stats -- echo fine"],
+                            capture_output=True, text=True, check=False)
+    assert "ulimit -n" in result.stderr and "Invalid argument" not in result.stderr
+    assert (result.returncode, result.stdout) in [(0, "fine\n"), (125, "")]
+
+
+def test_with_little_memory_it_says_so():
+    result = subprocess.run(["sh", "-c", f"ulimit -v 20000; exec {COMMAND} run --stats -- echo fine"],
+                            capture_output=True, text=True, check=False)
+    assert "ulimit -v" in result.stderr and "bad_alloc" not in result.stderr
+    assert (result.returncode, result.stdout) in [(0, "fine\n"), (125, "")]
+
+
+# It would have a monitor that is gone; the manual says so, and --stats.
+@only_root
+def test_stats_tell_of_processes_that_are_left_behind(holdfast, compiled, tmp_path):
+    del compiled
+    told = tmp_path / "pid"
+    result = holdfast("run", "--stats", "--", "sh", "-c", f"sleep 30 >/dev/null 2>&1 & echo $! > {told}; sleep 1")
+    os.kill(int(Path(told).read_text(encoding="ascii")), 9)
+    assert "processes left behind: 1" in result.stderr
