@@ -10,7 +10,8 @@ endfunction()
 
 function(hf_can_fuzz result compiler)
     set(probe ${CMAKE_BINARY_DIR}/CMakeFiles/fuzz_probe)
-    file(WRITE ${probe}.cpp "extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }\n")
+    file(WRITE ${probe}.cpp
+        "extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }\n")
     execute_process(COMMAND ${compiler} -std=c++20 -fsanitize=fuzzer,address ${probe}.cpp -o ${probe}
         RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
     if(NOT status EQUAL 0)

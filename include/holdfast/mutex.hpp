@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // C++ faces of the locks: Lockable, so that std::lock_guard, std::unique_lock, std::scoped_lock and
-// std::condition_variable_any take them; the ones that can are TimedLockable too.
+// std::condition_variable_any take them; the ones that can are TimedLockable too. C++11 and later.
 #ifndef HOLDFAST_MUTEX_HPP
 #define HOLDFAST_MUTEX_HPP
 
-#include <cerrno>
 #include <chrono>
-#include <type_traits>
 
+#include "holdfast/deadline.hpp"
 #include "holdfast/holdfast.h"
 
 namespace holdfast {
@@ -24,10 +23,10 @@ public:
     basic_mutex &operator=(const basic_mutex &) = delete;
 
     void lock() noexcept { Lock(&native_); }
-    [[nodiscard]] bool try_lock() noexcept { return TryLock(&native_); }
+    HF_NODISCARD bool try_lock() noexcept { return TryLock(&native_); }
     void unlock() noexcept { Unlock(&native_); }
 
-    [[nodiscard]] native_handle_type native_handle() noexcept { return &native_; }
+    HF_NODISCARD native_handle_type native_handle() noexcept { return &native_; }
 
 private:
     Native native_{};
@@ -40,34 +39,34 @@ template <class Native, void (*Lock)(Native *), bool (*TryLock)(Native *), void 
 class basic_timed_mutex : public basic_mutex<Native, Lock, TryLock, Unlock> {
 public:
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period> &time) {
-        return try_lock_until(std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+    HF_NODISCARD bool try_lock_for(const std::chrono::duration<Rep, Period> &time) {
+        return try_lock_until(detail::after(time));
     }
 
+    template <class Duration>
+    HF_NODISCARD bool try_lock_until(const std::chrono::time_point<std::chrono::system_clock, Duration> &time) {
+        return lock_before(CLOCK_REALTIME, time.time_since_epoch());
+    }
+
+    template <class Duration>
+    HF_NODISCARD bool try_lock_until(const std::chrono::time_point<std::chrono::steady_clock, Duration> &time) {
+        return lock_before(CLOCK_MONOTONIC, time.time_since_epoch());
+    }
+
+    // A clock of the caller's may be adjusted while we wait: it is asked again before we give up.
     template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
-        if constexpr (std::is_same_v<Clock, std::chrono::system_clock>) {
-            return lock_before(CLOCK_REALTIME, time.time_since_epoch());
-        } else if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
-            return lock_before(CLOCK_MONOTONIC, time.time_since_epoch());
-        } else {
-            // A clock of the caller's may be adjusted while we wait: ask it again before giving up.
-            do {
-                if (try_lock_for(time - Clock::now()))
-                    return true;
-            } while (Clock::now() < time);
-            return false;
-        }
+    HF_NODISCARD bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
+        do {
+            if (try_lock_for(time - Clock::now()))
+                return true;
+        } while (Clock::now() < time);
+        return false;
     }
 
 private:
     template <class Duration>
-    bool lock_before(clockid_t clock, Duration since_epoch) {
-        auto ns = std::chrono::ceil<std::chrono::nanoseconds>(since_epoch);
-        auto s = std::chrono::floor<std::chrono::seconds>(ns);
-        timespec deadline{};
-        deadline.tv_sec = static_cast<time_t>(s.count());
-        deadline.tv_nsec = static_cast<long>((ns - s).count());
+    bool lock_before(clockid_t clock, const Duration &since_epoch) {
+        timespec deadline = detail::timespec_of(since_epoch);
         return ClockLock(this->native_handle(), clock, &deadline) == 0;
     }
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The C++ face of RW-SCL: SharedTimedMutex but for time points of clocks other than system_clock and steady_clock; so
-// std::shared_lock, std::unique_lock and std::scoped_lock take it.
+// std::shared_lock, std::unique_lock and std::scoped_lock take it. C++11 and later.
 #ifndef HOLDFAST_SHARED_MUTEX_HPP
 #define HOLDFAST_SHARED_MUTEX_HPP
 
 #include <chrono>
 #include <type_traits>
 
+#include "holdfast/deadline.hpp"
 #include "holdfast/rwscl.h"
 
 namespace holdfast {
@@ -21,51 +22,41 @@ public:
     rwscl_shared_mutex &operator=(const rwscl_shared_mutex &) = delete;
 
     void lock() noexcept { hf_rwscl_write_lock(&native_); }
-    [[nodiscard]] bool try_lock() noexcept { return hf_rwscl_write_trylock(&native_); }
+    HF_NODISCARD bool try_lock() noexcept { return hf_rwscl_write_trylock(&native_); }
     void unlock() noexcept { hf_rwscl_write_unlock(&native_); }
 
     void lock_shared() noexcept { hf_rwscl_read_lock(&native_); }
-    [[nodiscard]] bool try_lock_shared() noexcept { return hf_rwscl_read_trylock(&native_); }
+    HF_NODISCARD bool try_lock_shared() noexcept { return hf_rwscl_read_trylock(&native_); }
     void unlock_shared() noexcept { hf_rwscl_read_unlock(&native_); }
 
     template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) noexcept {
-        timespec at = timespec_of(time);
+    HF_NODISCARD bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) noexcept {
+        timespec at = detail::timespec_of(time.time_since_epoch());
         return hf_rwscl_write_clocklock(&native_, clock_of<Clock>(), &at) == 0;
     }
     template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time) noexcept {
-        timespec at = timespec_of(time);
+    HF_NODISCARD bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time) noexcept {
+        timespec at = detail::timespec_of(time.time_since_epoch());
         return hf_rwscl_read_clocklock(&native_, clock_of<Clock>(), &at) == 0;
     }
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period> &time) noexcept {
-        return try_lock_until(std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+    HF_NODISCARD bool try_lock_for(const std::chrono::duration<Rep, Period> &time) noexcept {
+        return try_lock_until(detail::after(time));
     }
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &time) noexcept {
-        return try_lock_shared_until(std::chrono::steady_clock::now() +
-                                     std::chrono::ceil<std::chrono::nanoseconds>(time));
+    HF_NODISCARD bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &time) noexcept {
+        return try_lock_shared_until(detail::after(time));
     }
 
-    [[nodiscard]] native_handle_type native_handle() noexcept { return &native_; }
+    HF_NODISCARD native_handle_type native_handle() noexcept { return &native_; }
 
 private:
     template <class Clock>
     static constexpr int clock_of() {
-        static_assert(std::is_same_v<Clock, std::chrono::system_clock> ||
-                          std::is_same_v<Clock, std::chrono::steady_clock>,
+        static_assert(std::is_same<Clock, std::chrono::system_clock>::value ||
+                          std::is_same<Clock, std::chrono::steady_clock>::value,
                       "waits are measured on system_clock or steady_clock");
-        return std::is_same_v<Clock, std::chrono::system_clock> ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-    }
-    template <class Clock, class Duration>
-    static timespec timespec_of(const std::chrono::time_point<Clock, Duration> &time) {
-        auto ns = std::chrono::ceil<std::chrono::nanoseconds>(time.time_since_epoch());
-        auto s = std::chrono::floor<std::chrono::seconds>(ns);
-        timespec at{};
-        at.tv_sec = static_cast<time_t>(s.count());
-        at.tv_nsec = static_cast<long>((ns - s).count());
-        return at;
+        return detail::clock_id<Clock>::value;
     }
 
     hf_rwscl_t native_{};

@@ -52,7 +52,14 @@ fs::path preloadable_library() {
 }
 
 fs::path workload_program(const std::string &name) {
-    return found(prefix() / "libexec" / "holdfast" / name, "the workload program");
+    fs::path path = prefix() / "libexec" / "holdfast" / name;
+    std::error_code ignored;
+    if (!fs::exists(path, ignored))
+        throw failure(
+            fmt::format("the workload program {} is missing: install the package holdfast-bench, or build with "
+                        "-DHF_BENCH=ON (./dev bench does)",
+                        path.string()));
+    return path;
 }
 
 } // namespace holdfast::cli
