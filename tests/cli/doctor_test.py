@@ -60,7 +60,6 @@ def refusing(parts):
     return {**os.environ, "HOLDFAST_REFUSED_PARTS": parts}
 
 
-# Shown able to fail: a doctor that names no part; a run that does not either.
 @pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
 def test_parts_that_the_kernel_refuses_are_named_with_the_reason(holdfast):
     result = holdfast("doctor", env=refusing("storms,census"))
@@ -80,7 +79,6 @@ def test_all_parts_are_there(holdfast):
     assert json.loads(holdfast("doctor", "--json").stdout)["left_out"] == []
 
 
-# Shown able to fail: advice to run as root for every refusal; remedies that the monitor does not need.
 @pytest.mark.skipif(os.getuid() != 0, reason="who has no rights is refused for that")
 def test_a_refusal_is_told_with_program_kernel_and_the_verifiers_line(holdfast):
     result = holdfast("doctor", env=refusing("core"))
@@ -92,7 +90,7 @@ def test_a_refusal_is_told_with_program_kernel_and_the_verifiers_line(holdfast):
     assert "BEGIN PROG LOAD LOG" in holdfast("doctor", "--verbose", env=refusing("core")).stdout
 
 
-# Root there has all capabilities, and none of them counts for BPF. Shown able to fail: rights by capabilities alone.
+# Root there has all capabilities, and none of them counts for BPF.
 @pytest.mark.skipif(os.getuid() != 0, reason="needs a user namespace of its own")
 def test_rights_in_a_user_namespace_do_not_count():
     command = ["unshare", "--user", "--map-root-user", COMMAND, "doctor"]

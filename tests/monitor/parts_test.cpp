@@ -2,8 +2,8 @@
 // A kernel that refuses parts of the monitor: they are left out, with the verifier's reason, and the rest works. The
 // running kernel is made to refuse them (HOLDFAST_REFUSED_PARTS).
 //
-// Shown able to fail: a loader that tries no part again after the core (OthersStay); a heart that nobody starts in
-// user space (BeatsFromUserSpace); a part that is left out without its `has` (each of its own).
+// Shown able to fail: a loader that tries no part again after the core (OthersStay, TheVerifiersLastLineIsTheReason); a
+// heart that nobody starts in user space (BeatsFromUserSpace).
 #include <cstdlib>
 #include <string>
 
