@@ -2,8 +2,8 @@
 """The Debian packages of the release build: what they are made of, and that they can be installed, used, upgraded and
 removed. The tests go on where the one before left the chroot.
 
-Shown able to fail: 'systemctl enable' and 'restart' in a postinst of our own, as it was before (upgrade); without
-holdfast.postrm's #DEBHELPER# (purge); without holdfast.pc (pkg-config); a workload in the package holdfast (sizes).
+Shown able to fail: a command that looks for the interposer in another directory than the package puts it (command); a
+unit that nobody enables (install). Not yet: the upgrade, with a postinst that enables and restarts.
 """
 
 import os
