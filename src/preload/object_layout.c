@@ -26,8 +26,7 @@ static bool is_zero(const void *memory, size_t from, size_t to) {
 // All but the four bytes of one attribute, or of two.
 static bool is_zero_but(const void *memory, size_t bytes, size_t attribute, size_t other) {
     size_t first = attribute < other ? attribute : other, second = attribute < other ? other : attribute;
-    return is_zero(memory, 0, first) && is_zero(memory, first + 4, second) &&
-           is_zero(memory, second + 4, bytes);
+    return is_zero(memory, 0, first) && is_zero(memory, first + 4, second) && is_zero(memory, second + 4, bytes);
 }
 
 struct mutex_attributes {
@@ -76,8 +75,8 @@ static bool mutex_is_locked_as_ours(const struct hf_makers *by) {
 
 static bool mutex_fits(const struct hf_makers *by) {
     return by->mutexattr_init && by->mutexattr_settype && by->mutexattr_setpshared && by->mutexattr_setrobust &&
-           by->mutex_init && by->mutex_lock && by->mutex_unlock &&
-           mutex_says_what_it_is(by) && mutex_is_locked_as_ours(by);
+           by->mutex_init && by->mutex_lock && by->mutex_unlock && mutex_says_what_it_is(by) &&
+           mutex_is_locked_as_ours(by);
 }
 
 static bool cond_fits(const struct hf_makers *by) {

@@ -53,7 +53,8 @@ bool other_cond_fits(std::size_t at, unsigned shift = 0, std::size_t busy_word =
     return hf_layout_fits(HF_OBJECT_COND, &makers);
 }
 
-template <typename Object> void move_word(Object *object, std::size_t from, std::size_t to) {
+template <typename Object>
+void move_word(Object *object, std::size_t from, std::size_t to) {
     auto *bytes = reinterpret_cast<char *>(object);
     std::uint32_t word = 0, none = 0;
     std::memcpy(&word, bytes + from, 4);
