@@ -9,7 +9,7 @@
 // Where the kernel does not tell: one, on which nobody polls for what another thread is to do.
 static unsigned count(void) {
     enum { HF_MASK_WORDS = 128 }; // 8,192 CPUs, the most that Linux is built for
-    uint64_t usable[HF_MASK_WORDS];
+    uint64_t usable[HF_MASK_WORDS] = {0};
     long bytes = hf_sys_sched_getaffinity(0, sizeof(usable), usable);
     unsigned cpus = 0;
     for (long word = 0; word < bytes / (long)sizeof(usable[0]); word++)

@@ -14,7 +14,7 @@
 #include "observe/statistics_memory.h"
 
 static bool owns_place_of_service(uid_t user) {
-    struct stat place;
+    struct stat place = {0};
     int fd = hf_sys_open(HF_SERVICE_DIRECTORY, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -24,7 +24,7 @@ static bool owns_place_of_service(uid_t user) {
 }
 
 bool hf_trusts_listener(int connection, const char *socket_name) {
-    struct ucred listener;
+    struct ucred listener = {0};
     socklen_t length = sizeof(listener);
     if (hf_sys_getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &listener, &length) != 0 || length != sizeof(listener))
         return false;
@@ -40,7 +40,7 @@ static bool says(const char *about, const char *line) {
 }
 
 bool hf_is_frozen_map(int fd) {
-    struct stat file;
+    struct stat file = {0};
     if (hf_sys_fstat(fd, &file) != 0 || (file.st_mode & S_IFMT) != 0) // the kernel's own descriptors have no type
         return false;
     char path[sizeof("/proc/self/fdinfo/") + 12], about[1024];
@@ -57,7 +57,7 @@ bool hf_is_frozen_map(int fd) {
 
 bool hf_is_memory_for_statistics(int fd) {
     const int settled = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    struct stat file;
+    struct stat file = {0};
     long seals = hf_sys_fcntl(fd, F_GET_SEALS, 0);
     return seals >= 0 && (seals & settled) == settled && hf_sys_fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
            file.st_size == (off_t)HF_STATISTICS_BYTES;

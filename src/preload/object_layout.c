@@ -61,16 +61,23 @@ static bool mutex_says_what_it_is(const struct hf_makers *by) {
     return true;
 }
 
+static bool succeeds_twice(int (*call)(pthread_mutex_t *), pthread_mutex_t *mutex) {
+    for (int i = 0; i < 2; i++)
+        if (call(mutex) != 0)
+            return false;
+    return true;
+}
+
 // Word, owner and depth are the C library's and ours by turns, so they have to mean the same.
 static bool mutex_is_locked_as_ours(const struct hf_makers *by) {
     pthread_mutex_t mutex;
     const struct hf_mutex *seen = hf_mutex_in(&mutex);
     if (!make_mutex(by, &mutex, (struct mutex_attributes){.type = PTHREAD_MUTEX_RECURSIVE_NP}) ||
-        by->mutex_lock(&mutex) != 0 || by->mutex_lock(&mutex) != 0)
+        !succeeds_twice(by->mutex_lock, &mutex))
         return false;
     bool held = seen->word == HF_WORD_HELD && seen->count == 2 && seen->owner != 0 && seen->nusers == 1;
-    return by->mutex_unlock(&mutex) == 0 && by->mutex_unlock(&mutex) == 0 && held && seen->word == HF_WORD_FREE &&
-           seen->count == 0 && seen->owner == 0 && seen->nusers == 0;
+    return held && succeeds_twice(by->mutex_unlock, &mutex) && seen->word == HF_WORD_FREE && seen->count == 0 &&
+           seen->owner == 0 && seen->nusers == 0;
 }
 
 static bool mutex_fits(const struct hf_makers *by) {

@@ -89,7 +89,7 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     search->object = object;
     // The program itself has no name. What has no file (the vDSO) can't be opened.
     const char *path = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
-    struct stat status;
+    struct stat status = {0};
     int fd = hf_sys_open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;

@@ -34,7 +34,7 @@ __attribute__((cold, noinline)) static void find(void) {
         abort(); // as glibc does, without one
 }
 
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming): the compiler's
+// NOLINTBEGIN(clang-diagnostic-reserved-identifier): the compiler's
 _Unwind_Reason_Code __gcc_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
                                          struct _Unwind_Exception *exception, struct _Unwind_Context *context) {
     if (!hf_load_acquire(&personality))
@@ -48,4 +48,4 @@ void _Unwind_Resume(struct _Unwind_Exception *exception) {
     resume_function libgccs = (resume_function)hf_load_relaxed(&resume); // NOLINT(performance-no-int-to-ptr)
     libgccs(exception);
 }
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+// NOLINTEND(clang-diagnostic-reserved-identifier)

@@ -40,11 +40,13 @@ struct hf_left_wait {
 };
 
 // glibc's; pthread.h does not declare them any more.
+// NOLINTBEGIN(clang-diagnostic-reserved-identifier)
 extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *buffer, void (*function)(void *), void *argument);
 extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer, int runs_it);
+// NOLINTEND(clang-diagnostic-reserved-identifier)
 
 // What the C library calls.
-void hf_wait_is_left(void *left) __attribute__((cold, visibility("hidden")));
+void hf_wait_is_left(void *pointer) __attribute__((cold, visibility("hidden")));
 
 // `depth`: what the caller's is without the wait.
 static inline void hf_left_wait_begin(struct hf_left_wait *left, struct hf_thread_record *self, uint32_t depth,
