@@ -132,10 +132,6 @@ static inline long hf_sys_fcntl(int fd, int command, long argument) {
     return hf_system_call(SYS_fcntl, fd, command, argument, 0, 0, 0);
 }
 
-static inline long hf_sys_fallocate(int fd, int mode, off_t offset, off_t bytes) {
-    return hf_system_call(SYS_fallocate, fd, mode, (long)offset, (long)bytes, 0, 0);
-}
-
 static inline long hf_sys_close(int fd) {
     return hf_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
