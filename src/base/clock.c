@@ -78,12 +78,12 @@ static double measure_by_now(void) {
         return 0.5;
     double measured = (double)(ns - loaded_ns) / (double)(ticks - loaded_ticks);
     if (ns - loaded_ns >= 20u * 1000 * 1000)
-        __atomic_store(&settled_tick_ns, &measured, __ATOMIC_RELAXED); // by whoever comes; all are as good
+        hf_store_relaxed_from(&settled_tick_ns, &measured); // by whoever comes; all are as good
     return measured;
 }
 
 double hf_tick_ns_by_now(void) {
     double settled;
-    __atomic_load(&settled_tick_ns, &settled, __ATOMIC_RELAXED);
+    hf_load_relaxed_into(&settled_tick_ns, &settled);
     return settled > 0 ? settled : measure_by_now();
 }

@@ -2,8 +2,6 @@
 #include "hint/hint.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <sys/rseq.h>
 
 #include "base/clock.h"
 #include "base/system_call.h"
@@ -19,20 +17,6 @@ static const struct hf_hint_page nobody = {
 
 const struct hf_hint_page *hf_hint __attribute__((visibility("hidden"))) = &nobody;
 uint32_t hf_own_group __attribute__((visibility("hidden"))) = HF_GROUP_OF_ALL;
-
-// glibc registers an rseq area for every thread since 2.35; the symbols are weak for older ones.
-extern const unsigned int __rseq_size __attribute__((weak));
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-
-unsigned hf_current_cpu(void) {
-    if (HF_LIKELY(&__rseq_size != NULL && __rseq_size != 0)) {
-        const struct rseq *area = (const struct rseq *)(hf_thread_pointer() + __rseq_offset);
-        return hf_load_relaxed(&area->cpu_id);
-    }
-    unsigned cpu = 0;
-    hf_sys_getcpu(&cpu);
-    return cpu;
-}
 
 // A page that was not kept up to date: its monitor may be dead, or be restarted (monitor/monitor.hpp: pins), or the
 // machine stood still for a while.

@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "base/cpu.h"
+#include "base/current_cpu.h"
 #include "hint/hint_page.h"
 
 #ifdef __cplusplus
@@ -20,9 +21,6 @@ extern const struct hf_hint_page *hf_hint __attribute__((visibility("hidden")));
 
 // The group that this process belongs to on that page.
 extern uint32_t hf_own_group __attribute__((visibility("hidden")));
-
-// The CPU that the caller runs on, from the thread's rseq area or, without one, from the kernel.
-unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
 
 // What the page says of the CPU that the caller runs on. NULL where it has no room for that CPU.
 static inline const struct hf_hint_cpu *hf_own_cpu(const struct hf_hint_page *page) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (MIT OR Apache-2.0) OR (GPL-2.0-only OR BSD-2-Clause)
 // The contract between the Preemption Monitor (BPF, in the kernel) and the locks (user space): what a thread publishes
 // about itself, and what the monitor publishes about all of them. Both sides include this header; it includes none,
-// and its includer provides fixed-width integer types.
+// and its includer provides fixed-width integer types and bool.
 #ifndef HF_HINT_HINT_PAGE_H
 #define HF_HINT_HINT_PAGE_H
 
@@ -28,6 +28,10 @@ struct hf_critical_words {
     uint32_t queue_state;
     uint64_t lock; // address of the lock that it took, or tried to take, last; for statistics only
 };
+
+static inline bool hf_is_critical(const struct hf_critical_words *words) {
+    return words->critical_depth > 0 || words->queue_state == HF_QUEUE_HEAD;
+}
 
 #define HF_HINT_VERSION 3
 #define HF_HINT_CPUS 1024

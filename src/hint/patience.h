@@ -10,6 +10,7 @@
 #ifndef HF_HINT_PATIENCE_H
 #define HF_HINT_PATIENCE_H
 
+#include "base/poll.h"
 #include "base/rest.h"
 #include "hint/hint.h"
 
@@ -52,11 +53,17 @@ static inline bool hf_patience_lasts(struct hf_patience *patience, int polls) {
     return (patience->polls_left & (HF_PATIENCE_FRESHNESS_POLLS - 1)) >= polls || hf_hint_is_fresh();
 }
 
+// How many polls from now on change nothing but polls_left (base/poll.h).
+static inline int hf_patience_polls_alike(const struct hf_patience *patience) {
+    return patience->polls_left > 0 ? (patience->polls_left - 1) & (HF_PATIENCE_FRESHNESS_POLLS - 1) : 0;
+}
+
 // The same after each poll; rests (base/rest.h) when there is patience left.
 static inline bool hf_patience_left(struct hf_patience *patience) {
     if (!hf_patience_lasts(patience, 1))
         return false;
     hf_rest();
+    hf_polls_alike_counted(patience->polls_left, -1, hf_patience_polls_alike(patience));
     return true;
 }
 

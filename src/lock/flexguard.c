@@ -107,6 +107,8 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
             pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
         }
         hf_pause_and_rest(rests);
+        if (!head)
+            hf_polls_alike_counted(patience.polls_left, -1, hf_patience_polls_alike(&patience));
     }
     hf_queue_leave(tail, self);
     return acquired;

@@ -76,7 +76,7 @@ static inline void hf_flexguard_acquire_as_sleeper(uint32_t *word, hf_queue_tail
 
 // While the word is ours (I4), hence no atomic addition.
 static inline hf_release_count hf_flexguard_count_release(hf_release_count *releases) {
-    hf_release_count count = (hf_release_count)(*releases + 1);
+    hf_release_count count = (hf_release_count)(hf_load_own(releases) + 1);
     hf_store_relaxed(releases, count);
     return count;
 }

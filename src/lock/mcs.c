@@ -8,38 +8,40 @@
 // `waiting` is cleared once, by the holder, for one thread.
 #include "holdfast/mcs.h"
 
+#include "base/poll.h"
 #include "lock/queue_node.h"
 
 void hf_mcs_lock(hf_mcs_t *lock) {
     struct hf_queue_node *node = hf_queue_node_take();
-    node->next = NULL;
-    node->waiting = true;
+    hf_store_own(&node->next, NULL);
+    hf_store_own(&node->waiting, true);
     // Release: the predecessor finds our node cleared. Acquire: pairs with the release when the lock was last free.
     struct hf_queue_node *before = hf_exchange_acq_rel(&lock->tail, node);
     if (before) {
         hf_store_release(&before->next, node);
-        while (hf_load_acquire(&node->waiting)) // pairs with the release in hf_mcs_unlock
+        while (hf_load_acquire(&node->waiting)) { // pairs with the release in hf_mcs_unlock
             hf_pause();
+            hf_polls_alike();
+        }
     }
-    lock->holder = node;
+    hf_store_own(&lock->holder, node);
 }
 
 bool hf_mcs_trylock(hf_mcs_t *lock) {
     if (hf_load_relaxed(&lock->tail))
         return false;
     struct hf_queue_node *node = hf_queue_node_take();
-    node->next = NULL;
-    struct hf_queue_node *free_tail = NULL;
-    if (!__atomic_compare_exchange_n(&lock->tail, &free_tail, node, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    hf_store_own(&node->next, NULL);
+    if (!hf_cas_acq_rel(&lock->tail, NULL, node)) {
         hf_queue_node_give(node);
         return false;
     }
-    lock->holder = node;
+    hf_store_own(&lock->holder, node);
     return true;
 }
 
 void hf_mcs_unlock(hf_mcs_t *lock) {
-    struct hf_queue_node *node = lock->holder;
+    struct hf_queue_node *node = hf_load_own(&lock->holder);
     struct hf_queue_node *after = hf_load_acquire(&node->next);
     if (!after) {
         if (hf_cas_release(&lock->tail, node, NULL)) {

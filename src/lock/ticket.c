@@ -7,12 +7,15 @@
 
 #include "base/atomic.h"
 #include "base/cpu.h"
+#include "base/poll.h"
 
 void hf_ticket_lock(hf_ticket_t *lock) {
     uint32_t ticket = hf_fetch_add_relaxed(&lock->next, 1);
     // Acquire: pairs with the release in hf_ticket_unlock.
-    while (hf_load_acquire(&lock->serving) != ticket)
+    while (hf_load_acquire(&lock->serving) != ticket) {
         hf_pause();
+        hf_polls_alike();
+    }
 }
 
 bool hf_ticket_trylock(hf_ticket_t *lock) {
@@ -24,5 +27,5 @@ bool hf_ticket_trylock(hf_ticket_t *lock) {
 }
 
 void hf_ticket_unlock(hf_ticket_t *lock) {
-    hf_store_release(&lock->serving, lock->serving + 1);
+    hf_store_release(&lock->serving, hf_load_own(&lock->serving) + 1);
 }

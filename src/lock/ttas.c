@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "base/poll.h"
 #include "park/deadline.h"
 #include "park/word_lock.h"
 
@@ -20,6 +21,7 @@ static bool poll_until_free(const uint32_t *word) {
         if (hf_load_relaxed(word) == HF_WORD_FREE)
             return true;
         hf_pause();
+        hf_polls_alike_counted(polls, 1, HF_TTAS_POLLS_A_LOOK - 1 - polls);
     }
     return false;
 }

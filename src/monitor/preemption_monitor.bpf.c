@@ -64,7 +64,7 @@ static bool record_is_critical(const char *record_pointer_at, struct hf_critical
         return false;
     if (bpf_probe_read_user(words, sizeof(*words), record))
         return false;
-    return words->critical_depth > 0 || words->queue_state == HF_QUEUE_HEAD;
+    return hf_is_critical(words);
 }
 
 // Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted:

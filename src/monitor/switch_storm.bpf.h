@@ -16,28 +16,14 @@
 #ifndef HF_MONITOR_SWITCH_STORM_BPF_H
 #define HF_MONITOR_SWITCH_STORM_BPF_H
 
-#include "hint/hint_page.h"
+#include "hint/switch_storm.h"
 #include "monitor/element.bpf.h"
-
-// docs/monitor.md, "A storm of switches".
-enum {
-    HF_STORM_SAMPLED = 61, // one critical departure in so many of a CPU's is looked at; a prime: groups may alternate
-    HF_STORM_PERIOD_NS = 20 * 1000, // a critical departure each so often on every CPU, for a beat, makes a storm
-    HF_STORM_NS = 1000 * 1000 * 1000,
-};
-
-// Of a group, since the heart's last beat, which is all the clock that this needs. Advice: two CPUs may spoil each
-// other's.
-struct storm_watch {
-    uint64_t beat_ns;
-    uint64_t samples;
-};
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, HF_HINT_GROUPS);
     __type(key, uint32_t);
-    __type(value, struct storm_watch);
+    __type(value, struct hf_storm_watch);
 } storm_watches SEC(".maps");
 
 const volatile uint32_t cpus_online = 1;
@@ -53,29 +39,16 @@ static void storm_departure(struct hf_hint_page *page, uint32_t group, bool in_c
     if (!is_sampled(page) || !in_company)
         return;
     uint32_t key = group % HF_HINT_GROUPS;
-    struct storm_watch *watch = bpf_map_lookup_elem(&storm_watches, &key);
-    if (!watch)
+    struct hf_storm_watch *watch = bpf_map_lookup_elem(&storm_watches, &key);
+    if (!watch || !hf_storm_begins(watch, page->heartbeat_ns, cpus_online))
         return;
-    if (watch->beat_ns != page->heartbeat_ns) {
-        watch->beat_ns = page->heartbeat_ns;
-        watch->samples = 0;
-    }
-    if (++watch->samples < (uint64_t)cpus_online * (HF_HEARTBEAT_NS / HF_STORM_PERIOD_NS / HF_STORM_SAMPLED))
-        return;
-    watch->samples = 0;
     uint64_t *until_ns = &element(page->group, group)->left_alone_until_ns;
     if (__sync_val_compare_and_swap(until_ns, 0, page->heartbeat_ns + HF_STORM_NS) == 0)
         __sync_fetch_and_add(&page->switch_storms_total, 1);
 }
 
 static bool storm_goes_on(struct hf_hint_page *page, uint32_t group) {
-    uint64_t *until_ns = &element(page->group, group)->left_alone_until_ns;
-    if (*until_ns == 0)
-        return false;
-    if (page->heartbeat_ns < *until_ns)
-        return true;
-    *until_ns = 0;
-    return false;
+    return hf_storm_goes_on(&element(page->group, group)->left_alone_until_ns, page->heartbeat_ns);
 }
 
 #endif

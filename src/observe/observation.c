@@ -66,7 +66,7 @@ static void add(uint64_t *count, uint64_t more) {
 static void raise_to(uint64_t *longest, uint64_t ticks, uint32_t *whose, uint32_t tid) {
     uint64_t seen = hf_load_relaxed(longest);
     while (ticks > seen) {
-        if (__atomic_compare_exchange_n(longest, &seen, ticks, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        if (hf_cas_relaxed_or_load(longest, &seen, ticks)) {
             if (whose)
                 hf_store_relaxed(whose, tid);
             return;

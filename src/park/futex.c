@@ -49,7 +49,7 @@ static long wait_of_kind(const uint32_t *word, uint32_t expected, const struct h
         hf_store_relaxed(&kinds_are_refused, true);
         // A waker looks after it has changed the word, this one sleeps only on the word as it was: one of them sees the
         // other's store.
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        hf_fence_seq_cst();
     }
     return wait_of_all_kinds(word, expected, deadline);
 }
@@ -69,7 +69,7 @@ int hf_futex_wait(const uint32_t *word, uint32_t expected, const struct hf_deadl
 }
 
 void hf_futex_wake_kind(const uint32_t *word, int count, uint32_t kind) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); // see wait_of_kind
+    hf_fence_seq_cst(); // see wait_of_kind
     if (HF_LIKELY(!hf_load_relaxed(&kinds_are_refused))) {
         long result = hf_sys_futex(word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, (uint32_t)count, NULL, NULL, kind);
         if (HF_LIKELY(!is_refused(result)))

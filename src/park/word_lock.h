@@ -102,8 +102,8 @@ static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
 static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases, uint8_t *fenced) {
     bool looks = releases % HF_RELEASES_FENCED == 0;
     if (looks)
-        *fenced = 0;
-    if (HF_LIKELY(!*fenced)) {
+        hf_store_own(fenced, 0);
+    if (HF_LIKELY(!hf_load_own(fenced))) {
         struct hf_sleepers *sleepers = hf_sleepers_at(word);
         bool nobody_sleeps = hf_nobody_sleeps(sleepers);
         if (HF_LIKELY(nobody_sleeps && hf_load_relaxed(word) == HF_WORD_HELD)) {
@@ -111,7 +111,7 @@ static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned
             hf_program_order();
             return hf_word_owes_wake(!hf_nobody_sleeps(sleepers));
         }
-        *fenced = !nobody_sleeps;
+        hf_store_own(fenced, !nobody_sleeps);
     }
     if (hf_word_release(word))
         return HF_WORD_OWES_WAKE;

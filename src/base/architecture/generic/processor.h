@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/atomic.h"
+
 static inline void hf_pause(void) {
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); // the compiler must not make a poll of many
+    hf_program_order(); // the compiler must not make a poll of many
 }
 
 static inline uint64_t hf_ticks(void) {

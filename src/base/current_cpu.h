@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef HF_BASE_CURRENT_CPU_H
+#define HF_BASE_CURRENT_CPU_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The CPU that the caller runs on, from the thread's rseq area or, without one, from the kernel.
+unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
