@@ -25,7 +25,7 @@ function(hf_add_bpf name source)
     add_custom_command(
         OUTPUT ${object}
         COMMAND ${HF_CLANG} -target bpf -mcpu=v3 -g -O2 -Wall -Werror -D__TARGET_ARCH_${HF_BPF_ARCH}
-                -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/src/monitor/architecture/${HF_BPF_ARCH}
+                -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/src/monitor/bpf/architecture/${HF_BPF_ARCH}
                 -MD -MF ${object}.d -MT ${object}
                 -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
         DEPENDS ${source}

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "holdfast/coro/spin_guard.hpp"
-#include "holdfast/coro/waiter.hpp"
+#include "holdfast/coro/detail/spin_guard.hpp"
+#include "holdfast/coro/detail/waiter.hpp"
 
 namespace holdfast::bench {
 

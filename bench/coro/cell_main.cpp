@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/number_range.hpp"
-#include "cli/result_record.hpp"
-#include "cli/workload.hpp"
+#include "measure/number_range.hpp"
+#include "measure/result_record.hpp"
+#include "measure/workload.hpp"
 
 namespace holdfast::bench {
 namespace {

@@ -17,7 +17,7 @@
 #include "coro/thread_scene.hpp"
 #include "holdfast/coro/mutex.hpp"
 #include "holdfast/coro/spawn.hpp"
-#include "program/program.hpp"
+#include "programs/program.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <leveldb/write_batch.h>
 #include <stdexcept>
 
-#include "program/program.hpp"
+#include "programs/program.hpp"
 
 namespace holdfast::bench {
 namespace {

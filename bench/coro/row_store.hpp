@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "program/scratch_directory.hpp"
+#include "programs/scratch_directory.hpp"
 
 namespace leveldb {
 class DB;

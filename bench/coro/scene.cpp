@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "cli/statistics.hpp"
 #include "coro/cpu_time.hpp"
 #include "coro/prime_work.hpp"
 #include "holdfast/coro/spawn.hpp"
+#include "measure/statistics.hpp"
 
 namespace holdfast::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "coro/cell.hpp"
-#include "program/program.hpp"
+#include "programs/program.hpp"
 
 namespace holdfast::bench {
 

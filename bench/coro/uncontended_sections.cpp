@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// So many sections of one task that nobody contends with, or turns in the queue of its worker: for bench/coro/count,
-// which counts instructions.
+// So many sections of one task that nobody contends with, or turns in the queue of its worker: for
+// bench/scripts/count-coro-sections, which counts instructions.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "cli/result_record.hpp"
 #include "harness/histogram.hpp"
+#include "measure/result_record.hpp"
 
 extern __thread std::uint64_t hf_polls; // peers/poll_count.h, which would count the polls of the harness, too
 

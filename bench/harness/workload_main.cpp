@@ -6,12 +6,12 @@
 #include <fmt/core.h>
 
 #include "base/clock.h"
-#include "cli/number_range.hpp"
-#include "cli/result_record.hpp"
-#include "cli/statistics.hpp"
-#include "cli/workload.hpp"
 #include "harness/measured_lock.hpp"
 #include "holdfast/uscl.h"
+#include "measure/number_range.hpp"
+#include "measure/result_record.hpp"
+#include "measure/statistics.hpp"
+#include "measure/workload.hpp"
 
 namespace holdfast::bench {
 namespace {

@@ -4,7 +4,7 @@
 // gives its own back.
 #include <ck_spinlock.h>
 
-#include "lock/queue_node.h"
+#include "lock/basic/queue_node.h"
 #include "peers/peer.h"
 
 _Static_assert(sizeof(ck_spinlock_clh_t) <= sizeof(struct hf_queue_node), "theirs fits into ours");

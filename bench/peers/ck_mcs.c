@@ -2,7 +2,7 @@
 // ConcurrencyKit's MCS lock. Its context, which the caller is to bring, is one of our nodes, and kept in the lock.
 #include <ck_spinlock.h>
 
-#include "lock/queue_node.h"
+#include "lock/basic/queue_node.h"
 #include "peers/peer.h"
 
 _Static_assert(sizeof(ck_spinlock_mcs_context_t) <= sizeof(struct hf_queue_node), "a context fits into a node");

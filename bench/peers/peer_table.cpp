@@ -5,7 +5,7 @@
 
 extern "C" {
 #define HF_PEER(name, source, summary) extern const hf_peer hf_peer_##name;
-#include "cli/peer_list.def"
+#include "measure/peer_list.def"
 #undef HF_PEER
 }
 
@@ -31,7 +31,7 @@ peer row(const char *name, source from, const char *summary, const hf_peer &made
 const std::vector<peer> &peers() {
     static const std::vector<peer> all = {
 #define HF_PEER(name, from, summary) row(#name, source::from, summary, hf_peer_##name),
-#include "cli/peer_list.def"
+#include "measure/peer_list.def"
 #undef HF_PEER
     };
     return all;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
-#include "base/rest.h"
+#include "base/pause.h"
 
 // Of the calling thread, since it began.
 extern __thread uint64_t hf_polls;

@@ -9,7 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/cpu.h"
-#include "lock/queue_node.h"
+#include "lock/basic/queue_node.h"
 
 namespace holdfast::bench {
 

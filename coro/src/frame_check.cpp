@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "holdfast/coro/frame_check.hpp"
+#include "holdfast/coro/detail/frame_check.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "holdfast/coro/observation.hpp"
+#include "holdfast/coro/detail/observation.hpp"
 
 #include <chrono>
 #include <cstdlib>

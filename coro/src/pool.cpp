@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/signals_blocked.hpp"
-#include "holdfast/coro/checks.hpp"
-#include "holdfast/coro/timer_queue.hpp"
+#include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/timer_queue.hpp"
 #include "node_map.hpp"
 #include "ready_work.hpp"
 #include "root_list.hpp"

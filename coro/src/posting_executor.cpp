@@ -9,12 +9,12 @@
 //
 // Both write before they read, in the total order of sequentially consistent operations: a ticket that shutdown() does
 // not see has seen that it is over.
-#include "holdfast/coro/posting_executor.hpp"
+#include "holdfast/coro/executors/posting_executor.hpp"
 
 #include <atomic>
 
-#include "holdfast/coro/checks.hpp"
-#include "holdfast/coro/timer_queue.hpp"
+#include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/timer_queue.hpp"
 #include "ready_queue.hpp"
 #include "root_list.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "holdfast/coro/spin_guard.hpp"
+#include "holdfast/coro/detail/spin_guard.hpp"
 
 namespace holdfast::coro {
 

@@ -2,8 +2,8 @@
 // Coroutines that nobody awaits, for the executor that has to destroy them when it ends.
 #pragma once
 
+#include "holdfast/coro/detail/spin_guard.hpp"
 #include "holdfast/coro/executor.hpp"
-#include "holdfast/coro/spin_guard.hpp"
 
 namespace holdfast::coro {
 

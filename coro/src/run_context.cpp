@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <utility>
 
+#include "holdfast/coro/detail/observation.hpp"
 #include "holdfast/coro/executor.hpp"
-#include "holdfast/coro/observation.hpp"
 
 namespace holdfast::coro {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "holdfast/coro/timer_queue.hpp"
+#include "holdfast/coro/detail/timer_queue.hpp"
 
 #include <utility>
 

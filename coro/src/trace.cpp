@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <unistd.h>
 
+#include "holdfast/coro/detail/observation.hpp"
 #include "holdfast/coro/executor.hpp"
-#include "holdfast/coro/observation.hpp"
 #include "trace_events.hpp"
 
 namespace holdfast::coro {

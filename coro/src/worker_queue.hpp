@@ -29,7 +29,7 @@
 // In BWoS nobody can take what is in the owner's block. Here a thief can (recall), since a worker must not sleep while
 // something is ready, even if that lies behind a coroutine that runs long. It costs the owner the order of a store and
 // a load at each get.
-// Model: verify/coro_queue.pml. Tests: tests/coro/worker_queue_test.
+// Model: verify/coro/queue.pml. Tests: tests/coro/worker_queue_test.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "holdfast/coro/spin_guard.hpp"
+#include "holdfast/coro/detail/spin_guard.hpp"
 #include "ready_queue.hpp"
 
 namespace holdfast::coro {

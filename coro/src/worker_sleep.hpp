@@ -14,7 +14,7 @@
 //     last that searched, stops being a searcher, then looks whether there is more, and if so wakes another; when it
 //     finds nothing, it announces its sleep, stops being a searcher, and looks again, in this order.
 // P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will search.
-// Model: verify/coro_mutex.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
+// Model: verify/coro/mutex.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
 #pragma once
 
 #include <algorithm>

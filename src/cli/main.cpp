@@ -6,10 +6,10 @@
 #include <new>
 #include <unistd.h>
 
-#include "cli/ending.hpp"
-#include "cli/exit_status.hpp"
+#include "cli/common/exit_status.hpp"
+#include "cli/common/say.hpp"
 #include "cli/program_words.hpp"
-#include "cli/say.hpp"
+#include "cli/start/ending.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
 

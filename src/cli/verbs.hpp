@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "cli/ending.hpp"
+#include "cli/start/ending.hpp"
 
 namespace CLI {
 class App;

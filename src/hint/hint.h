@@ -37,7 +37,7 @@ static inline bool hf_is_left_alone_on(const struct hf_hint_page *page) {
 }
 
 // Do threads of this process, or of others of its group, switch inside critical sections all the time? Then the monitor
-// does not look at them, and no hint about them is any good (monitor/switch_storm.bpf.h).
+// does not look at them, and no hint about them is any good (monitor/bpf/switch_storm.bpf.h).
 static inline bool hf_is_in_switch_storm(void) {
     return hf_is_left_alone_on(hf_load_relaxed(&hf_hint));
 }

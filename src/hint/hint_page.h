@@ -49,7 +49,7 @@ enum hf_monitor_state {
 #define HF_HEARTBEAT_STALE_NS 1000000000ull
 
 // A count of critical threads that are not running at this moment: of all of them in the first scope, and in another of
-// those that can get into each other's way (monitor/scopes.hpp).
+// those that can get into each other's way (monitor/server/scopes.hpp).
 enum { HF_SCOPE_MACHINE = 0 };
 
 // A line for each scope, so that scopes do not take it from each other.
@@ -67,14 +67,14 @@ struct hf_hint_scope {
 //
 // S1  What a group reads, all its threads' marks are in: `reads` is HF_SCOPE_MACHINE, which every mark is in, or it is
 //     `counts_in`, and then no thread of the group has a mark from when that was another (tests/monitor/scopes_test,
-//     verify/scope.pml).
+//     verify/monitor/scope.pml).
 enum { HF_GROUP_OF_ALL = 0 };
 
 struct hf_hint_group {
     uint32_t reads;     // the scope that its waiters ask
     uint32_t counts_in; // the scope, besides HF_SCOPE_MACHINE, that its threads are counted in; by the monitor alone
     // CLOCK_MONOTONIC; not 0: its threads switch inside critical sections all the time, and are not counted until the
-    // first switch of one of them after that (monitor/switch_storm.bpf.h).
+    // first switch of one of them after that (monitor/bpf/switch_storm.bpf.h).
     uint64_t left_alone_until_ns;
 };
 

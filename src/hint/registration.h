@@ -13,10 +13,10 @@
 // other requests go the same way. STATUS is answered by a struct hf_monitor_status.
 //
 // OWN_STATISTICS is answered by a descriptor of memory (observe/statistics_memory.h) that the server has made for the
-// process to note in; it goes to the socket that HOLDFAST_STATS names, if that is set (cli/run.cpp). The server keeps a
-// descriptor of the memory for as long as the process runs. PROCESSES is answered by a struct hf_observed_processes,
-// STATISTICS by a descriptor of a process's memory to read in: of one of the asker's own user, or, for root, of any.
-// ABSENCES is answered, to the same askers, by a struct hf_process_absences.
+// process to note in; it goes to the socket that HOLDFAST_STATS names, if that is set (cli/run/run.cpp). The server
+// keeps a descriptor of the memory for as long as the process runs. PROCESSES is answered by a struct
+// hf_observed_processes, STATISTICS by a descriptor of a process's memory to read in: of one of the asker's own user,
+// or, for root, of any. ABSENCES is answered, to the same askers, by a struct hf_process_absences.
 //
 // Whose answers a process believes: hint/trust.h.
 //
@@ -31,7 +31,7 @@
 #include <sys/un.h>
 
 #include "hint/hint_page.h"
-#include "hint/holder_absences.h"
+#include "hint/holder_preemptions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,8 +46,8 @@ extern "C" {
 
 // How long a process waits for its monitor before it goes on without one, for good. Every program that starts waits so
 // long for one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for it
-// (monitor/reception.cpp). A process does not try again later: it may be in a sandbox by then that kills who asks for a
-// socket.
+// (monitor/server/reception.cpp). A process does not try again later: it may be in a sandbox by then that kills who
+// asks for a socket.
 #define HF_REGISTRATION_PATIENCE_MS 100
 // How long it waits for who has named itself in HOLDFAST_STATS: what it does not get would be missing in a sum.
 #define HF_COLLECTOR_PATIENCE_MS 3000
@@ -116,7 +116,7 @@ struct hf_monitor_status {
     uint64_t registered_processes; // that still run, their forked children included
     uint64_t registrations_total;
     uint64_t refusals_total;
-    uint64_t parts_left_out; // of the monitor, since the kernel does not take them: bits of monitor/monitor_parts.h
+    uint64_t parts_left_out; // of the monitor, since the kernel does not take them: bits of monitor/bpf/monitor_parts.h
     struct hf_scope_status scope[HF_HINT_SCOPES];
 };
 

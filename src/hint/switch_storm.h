@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (MIT OR Apache-2.0) OR (GPL-2.0-only OR BSD-2-Clause)
 // When a group's threads switch inside critical sections so often that the monitor leaves them alone for a while. Why:
-// monitor/switch_storm.bpf.h, which decides by this, as the simulator does. The includer provides integer types and
+// monitor/bpf/switch_storm.bpf.h, which decides by this, as the simulator does. The includer provides integer types and
 // bool.
 #ifndef HF_HINT_SWITCH_STORM_H
 #define HF_HINT_SWITCH_STORM_H

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "monitor/futex_wait_totals.h"
+#include "monitor/bpf/futex_wait_totals.h"
 
 namespace holdfast {
 

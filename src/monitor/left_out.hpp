@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The parts of the Preemption Monitor that a kernel may refuse (monitor/monitor_parts.h), for people.
+// The parts of the Preemption Monitor that a kernel may refuse (monitor/bpf/monitor_parts.h), for people.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 
 extern "C" {
-#include "monitor/monitor_parts.h"
+#include "monitor/bpf/monitor_parts.h"
 }
 
 namespace holdfast {

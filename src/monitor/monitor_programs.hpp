@@ -11,9 +11,9 @@
 #include <string>
 #include <thread>
 
+#include "base/descriptor.hpp"
 #include "monitor/bpf_refusal.hpp"
-#include "monitor/descriptor.hpp"
-#include "monitor/holder_absences.hpp"
+#include "monitor/holder_preemptions.hpp"
 #include "monitor/monitor.hpp"
 
 struct bpf_map;

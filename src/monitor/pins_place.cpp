@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "monitor/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace holdfast {
 

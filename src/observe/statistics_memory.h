@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The memory that a process notes in what its locks do: made by the server of its monitor, written by the process, read
-// by its owner and by root (monitor/statistics_reader.hpp) while it runs and for as long as they keep it mapped.
+// by its owner and by root (monitor/client/statistics_reader.hpp) while it runs and for as long as they keep it mapped.
 //
 //     offset
 //     0                              header          who, what could not be noted, what rules matched
@@ -127,7 +127,7 @@ struct hf_statistics_header {
     uint32_t process;   // as the server sees it
     uint64_t not_noted; // observations for which there was no place (N3)
     struct hf_rule_statistics rules[HF_STATISTICS_RULES];
-    uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/binding.c)
+    uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
 };
 
 #define HF_STATISTICS_NAMES_OFFSET ((size_t)HF_STATISTICS_HEADER_BYTES)

@@ -20,7 +20,7 @@
 #include "base/cpu.h"
 #include "base/system_call.h"
 #include "park/masked_lock.h"
-#include "park/nap.h"
+#include "park/timed_sleep.h"
 
 enum hf_fork_mark {
     HF_FORK_UNKNOWN = 0, // as the kernel leaves it

@@ -10,7 +10,7 @@
 #include "base/atomic.h"
 #include "base/system_call.h"
 #include "park/deadline.h"
-#include "park/nap.h"
+#include "park/timed_sleep.h"
 
 // What sandboxes allow is what glibc uses. Its locks sleep by FUTEX_WAIT, its condition variables by FUTEX_WAIT_BITSET,
 // which alone takes an absolute time, for all kinds; and they wake by FUTEX_WAKE. So kinds may be refused. From then on

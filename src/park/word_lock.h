@@ -16,26 +16,26 @@
 //
 // These are the states of glibc's own low-level lock, with its numbers: code that reaches a pthread_mutex_t's word
 // through glibc and code that reaches it through Holdfast exclude each other, and wake each other where who sleeps
-// through glibc is counted (sleepers.h), or the unlock exchanges.
+// through glibc is counted (sleeper_counts.h), or the unlock exchanges.
 //
 // I1  Exclusion. Only the thread that moved the word out of FREE is inside.
 // I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake one, or
-//     to look whether there is one (sleepers.h), or a woken thread is on its way to store that, or to find it stored.
-//     Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who still
-//     sleeps.
+//     to look whether there is one (sleeper_counts.h), or a woken thread is on its way to store that, or to find it
+//     stored. Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who
+//     still sleeps.
 // I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
 //     uses the address only, never what it holds.
-// Modelled in verify/word_lock.pml and verify/flexguard.pml; I3 and I5, on the queue, are stated in
-// src/lock/flexguard_queue.h.
+// Modelled in verify/lock/word_lock.pml and verify/lock/flexguard.pml; I3 and I5, on the queue, are stated in
+// src/lock/wait/waiter_queue.h.
 #ifndef HF_PARK_WORD_LOCK_H
 #define HF_PARK_WORD_LOCK_H
 
 #include "base/atomic.h"
 #include "base/check.h"
 #include "base/cpu.h"
-#include "base/only_thread.h"
+#include "base/single_threaded.h"
 #include "park/futex.h"
-#include "park/sleepers.h"
+#include "park/sleeper_counts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,9 +96,9 @@ static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
     return wake ? HF_WORD_OWES_WAKE : HF_WORD_OWES_NOTHING;
 }
 
-// Gives back a word whose sleepers are all counted (S1, park/sleepers.h), if it can without an atomic instruction.
-// `releases`: how often it has been given back. `fenced`, the lock's own, is for its owners: where sleepers come and go
-// the line that counts them is away, so it is looked at once in so many releases only.
+// Gives back a word whose sleepers are all counted (S1, park/sleeper_counts.h), if it can without an atomic
+// instruction. `releases`: how often it has been given back. `fenced`, the lock's own, is for its owners: where
+// sleepers come and go the line that counts them is away, so it is looked at once in so many releases only.
 static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases, uint8_t *fenced) {
     bool looks = releases % HF_RELEASES_FENCED == 0;
     if (looks)

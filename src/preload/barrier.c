@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// pthread_barrier_*, on lock/barrier.h inside glibc's object (barrier_layout.h).
+// pthread_barrier_*, on lock/posix/barrier.h inside glibc's object (barrier_layout.h).
 #include "preload/barrier_layout.h"
 
 #include "preload/glibc.h"

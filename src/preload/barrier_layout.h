@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-#include "lock/barrier.h"
+#include "lock/posix/barrier.h"
 
 _Static_assert(sizeof(struct hf_barrier) <= sizeof(pthread_barrier_t), "nothing behind glibc's barrier");
 

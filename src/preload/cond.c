@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// pthread_cond_*: the waiters' list is lock/condition.h, inside glibc's object (cond_layout.h); the mutex is given back
-// and taken by the interposer's own functions, whatever its kind.
+// pthread_cond_*: the waiters' list is lock/posix/condition.h, inside glibc's object (cond_layout.h); the mutex is
+// given back and taken by the interposer's own functions, whatever its kind.
 #include <errno.h>
 
 #include "park/deadline.h"

@@ -2,7 +2,7 @@
 // Where a condition variable of Holdfast's lives inside glibc's pthread_cond_t.
 //
 //      bytes   glibc calls it                          Holdfast keeps there
-//      0..23   __wseq, __g1_start, __g_refs or         the list of waiters (lock/condition.h)
+//      0..23   __wseq, __g1_start, __g_refs or         the list of waiters (lock/posix/condition.h)
 //              __g_size
 //     24..47   the rest, __wrefs among them            as glibc: bit 0: for several processes; bit 1: CLOCK_MONOTONIC
 //
@@ -10,7 +10,7 @@
 // 2.41's condition variable by their distribution. glibc's pthread_cond_init writes the attributes and zeroes the rest,
 // and so does PTHREAD_COND_INITIALIZER. So wherever they are behind the list, all words there together say what they
 // are, of a condition variable of ours. One for several processes is glibc's entirely: of that the words say so, and
-// may have other bits besides. Of another glibc's object_layout.c finds out whether this is so.
+// may have other bits besides. Of another glibc's glibc_layout.c finds out whether this is so.
 //
 // What glibc's functions do to one of ours that reaches them past Holdfast: signal, broadcast and destroy see that
 // nobody waits, and write nothing but bit 2 of __wrefs.
@@ -21,7 +21,7 @@
 #include <stddef.h>
 
 #include "base/atomic.h"
-#include "lock/condition.h"
+#include "lock/posix/condition.h"
 
 enum { HF_COND_OURS_BYTES = 24, HF_COND_SHARED = 1, HF_COND_MONOTONIC = 2 };
 

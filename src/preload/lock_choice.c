@@ -6,20 +6,20 @@
 #include <string.h>
 
 #include "base/numa.h"
-#include "base/rest.h"
-#include "lock/rwscl_table.h"
-#include "lock/uscl_lock.h"
+#include "base/pause.h"
+#include "lock/scl/rwscl_table.h"
+#include "lock/scl/thread_class.h"
+#include "lock/scl/uscl_lock.h"
 #include "observe/observation.h"
 #include "park/deadline.h"
-#include "park/nap.h"
+#include "park/timed_sleep.h"
 #include "park/word_lock.h"
 #include "preload/glibc.h"
+#include "preload/glibc_layout.h"
 #include "preload/lock_rules.h"
-#include "preload/object_layout.h"
 #include "preload/policy.h"
 #include "preload/rwlock_choice.h"
 #include "thread/left_wait.h"
-#include "thread/thread_kind.h"
 
 struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGUARD
 

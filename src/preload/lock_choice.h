@@ -2,9 +2,9 @@
 // Which lock the program's mutexes are, all of them or those that a rule names. Whatever the choice, the word inside
 // the mutex decides who owns it; the choice is how threads come to it:
 //
-//     FLEXGUARD   the word and a queue of spinning waiters (lock/flexguard_lock.h)
+//     FLEXGUARD   the word and a queue of spinning waiters (lock/flexguard/flexguard_lock.h)
 //     BLOCKING    the word alone
-//     USCL        u-SCL on the word and a pointer to its slices (lock/uscl_lock.h)
+//     USCL        u-SCL on the word and a pointer to its slices (lock/scl/uscl_lock.h)
 //     GATED       any other lock of lock_list.def stands as a gate before the word: pass the gate, take the word. The
 //                 gate is held as long as the word, so waiters wait as that lock's waiters do. Only a thread that comes
 //                 by way of glibc (out of a condition variable, say) takes the word without the gate, and says so in
@@ -15,10 +15,10 @@
 
 #include <stdbool.h>
 
+#include "config/policy_text.h"
 #include "lock/lock_table.h"
 #include "park/futex.h"
 #include "preload/mutex_layout.h"
-#include "preload/policy_text.h"
 
 // Above the bits of a mutex's kind, so that one look at both tells the usual cases (mutex.c).
 enum hf_discipline {
@@ -52,7 +52,7 @@ static inline enum hf_discipline hf_discipline_of(const struct hf_mutex *mutex) 
 }
 
 // What FlexGuard's head is shown of a mutex's releases. With the bias to latency none: then it takes a free word at
-// once, and does not leave it to an owner that comes back for it (flexguard_pace.h).
+// once, and does not leave it to an owner that comes back for it (defer_policy.h).
 static inline const hf_release_count *hf_releases_shown(const struct hf_mutex *mutex) {
     static const hf_release_count none;
     return hf_choice_of(mutex)->latency ? &none : &mutex->releases;

@@ -14,7 +14,7 @@
 #ifndef HF_PRELOAD_LOCK_RULES_H
 #define HF_PRELOAD_LOCK_RULES_H
 
-#include "preload/policy_text.h"
+#include "config/policy_text.h"
 
 struct hf_mutex;
 

@@ -2,7 +2,7 @@
 // pthread_mutex_*: POSIX's types and errors on top of a lock that lives inside the mutex (mutex_layout.h).
 #include <errno.h>
 
-#include "lock/flexguard_lock.h"
+#include "lock/flexguard/flexguard_lock.h"
 #include "park/deadline.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
@@ -256,7 +256,7 @@ int hf_mutex_destroy(pthread_mutex_t *posix) {
 HF_EXPORT(hf_mutex_destroy, pthread_mutex_destroy, HF_GLIBC_FIRST);
 HF_EXPORT(hf_mutex_lock, pthread_mutex_lock, HF_GLIBC_FIRST);
 HF_EXPORT(hf_mutex_unlock, pthread_mutex_unlock, HF_GLIBC_FIRST);
-// Their other names (binding.c).
+// Their other names (deepbind.c).
 HF_EXPORT(hf_mutex_destroy, __pthread_mutex_destroy, HF_GLIBC_FIRST);
 HF_EXPORT(hf_mutex_lock, __pthread_mutex_lock, HF_GLIBC_FIRST);
 HF_EXPORT(hf_mutex_unlock, __pthread_mutex_unlock, HF_GLIBC_FIRST);

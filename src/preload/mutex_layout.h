@@ -7,7 +7,7 @@
 //      8..11   __owner              the owner's tid, as glibc
 //     12..15   __nusers             1 while locked, as glibc (pthread_mutex_destroy looks at it)
 //     16..19   __kind               type and attributes, as glibc; above them the number of a rule (lock_rules.h)
-//     20..21   __spins              releases (flexguard_pace.h); glibc only guesses from it how long to spin
+//     20..21   __spins              releases (defer_policy.h); glibc only guesses from it how long to spin
 //     22..23   x86: __elision       fenced (park/word_lock.h), owner_has_gate (lock_choice.h)
 //              others: of __spins
 //     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c); or u-SCL's slices in the
@@ -17,7 +17,7 @@
 // polls below 32,768. Then owner_has_gate, its upper byte, is 0, and so it stays; the others are advice.
 //
 // So code that reaches the mutex through glibc (its condition variables, a library that is bound past us) excludes as
-// ever; how it is woken: binding.c. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is
+// ever; how it is woken: deepbind.c. A mutex of a kind that glibc needs __list for, or that the kernel knows about, is
 // glibc's entirely.
 #ifndef HF_PRELOAD_MUTEX_LAYOUT_H
 #define HF_PRELOAD_MUTEX_LAYOUT_H
@@ -27,9 +27,9 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
-#include "lock/condition.h"
-#include "lock/flexguard_pace.h"
-#include "lock/flexguard_queue.h"
+#include "lock/posix/condition.h"
+#include "lock/wait/defer_policy.h"
+#include "lock/wait/waiter_queue.h"
 
 enum { HF_GATE_BYTES = 16 };
 

@@ -8,8 +8,8 @@
 #include "lock/lock_table.h"
 #include "observe/observation.h"
 #include "preload/glibc.h"
+#include "preload/glibc_layout.h"
 #include "preload/lock_rules.h"
-#include "preload/object_layout.h"
 #include "preload/rwlock_choice.h"
 #include "preload/thread_checker.h"
 

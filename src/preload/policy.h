@@ -19,7 +19,7 @@
 
 #include "base/atomic.h"
 #include "base/cpu.h"
-#include "preload/policy_text.h"
+#include "config/policy_text.h"
 
 enum hf_policy {
     HF_POLICY_OURS = 0, // so that one look at policy and attributes tells the usual case
@@ -52,7 +52,7 @@ static inline bool hf_policy_is_ours(enum hf_object object) {
 }
 
 // From now on what is initialised is glibc's, as if it were process-shared: a library that reaches glibc's functions
-// past ours may use it, too (binding.c). What is in use stays as it is.
+// past ours may use it, too (deepbind.c). What is in use stays as it is.
 void hf_policy_leave_new_objects_to_glibc(void);
 bool hf_policy_leaves_new_objects_to_glibc(void);
 

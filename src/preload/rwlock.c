@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// pthread_rwlock_*: POSIX's errors on top of lock/read_write_lock.h, which lives inside glibc's object
+// pthread_rwlock_*: POSIX's errors on top of lock/posix/read_write_lock.h, which lives inside glibc's object
 // (rwlock_layout.h), or of RW-SCL (sliced_rwlock.h).
 #include <errno.h>
 #include <pthread.h>
 
-#include "lock/read_write_lock.h"
+#include "lock/posix/read_write_lock.h"
 #include "observe/observation.h"
 #include "park/deadline.h"
 #include "preload/glibc.h"

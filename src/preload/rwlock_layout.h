@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "lock/read_write_lock.h"
-#include "lock/rwscl_table.h"
+#include "lock/posix/read_write_lock.h"
+#include "lock/scl/rwscl_table.h"
 
 struct hf_rwlock {
     struct hf_rw_lock lock;

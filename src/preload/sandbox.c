@@ -3,7 +3,7 @@
 // for a call that nobody has thought of: so before it stands, Holdfast does without the calls that only Holdfast makes
 // (docs/sandboxes.md). Else both are the next ones of their name.
 //
-//     no sandbox is known of   unlocks store plainly, a sleeper pays by membarrier(2)          park/sleepers.h
+//     no sandbox is known of   unlocks store plainly, a sleeper pays by membarrier(2)          park/sleeper_counts.h
 //     one is about to be       they exchange, for good; and records that were left behind stay   thread/thread_record.h
 //
 // Both jump to the next function as their last act (-foptimize-sibling-calls): syscall(SYS_clone) returns twice.
@@ -13,8 +13,8 @@
 #include <sys/prctl.h>
 
 #include "base/system_call.h"
-#include "park/heavy_fence.h"
-#include "park/sleepers.h"
+#include "park/membarrier.h"
+#include "park/sleeper_counts.h"
 #include "preload/symbol_version.h"
 #include "thread/thread_record.h"
 

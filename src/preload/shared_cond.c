@@ -8,7 +8,7 @@
 #include "preload/shared_cond.h"
 
 #include "observe/observation.h"
-#include "park/sleepers.h"
+#include "park/sleeper_counts.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex_layout.h"

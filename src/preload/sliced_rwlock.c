@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "lock/rwscl_state.h"
+#include "lock/scl/rwscl_state.h"
 
 bool hf_rwlock_is_sliced(struct hf_rwlock *rwlock, const struct hf_rwscl_options *options) {
     return !hf_rwlock_prefers_writers(rwlock) && hf_rwscl_of(rwlock, &rwlock->sliced, options) != NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // pthread_rwlock_t as RW-SCL ("rwlock:rw-scl", "rwlock@PLACE:rw-scl"): a pointer to a lock in the table
-// (lock/rwscl_table.h), made at the first use. A lock that prefers writers
+// (lock/scl/rwscl_table.h), made at the first use. A lock that prefers writers
 // (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) is none: its readers are to stand behind a writer that waits. Nor is
 // one for which there is no memory.
 //

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// pthread_spin_*, on lock/spin_word.h.
+// pthread_spin_*, on lock/posix/spin_word.h.
 #include <errno.h>
 #include <pthread.h>
 
-#include "lock/spin_word.h"
+#include "lock/posix/spin_word.h"
 #include "preload/glibc.h"
 #include "preload/policy.h"
 #include "preload/symbol_version.h"

@@ -2,7 +2,7 @@
 // The thread record: what a thread publishes about itself, one for each thread, whatever the number of locks.
 //
 // A record is immortal: its memory is never unmapped and is reused only for another thread's record. So a store by
-// somebody who remembers the record from a queue that its thread has left long ago is harmless (I3, flexguard_queue.h).
+// somebody who remembers the record from a queue that its thread has left long ago is harmless (I3, waiter_queue.h).
 // It is given back by a destructor when its thread exits. A thread that locks after its last destructor (glibc frees
 // memory then, and some allocators lock) gets a record that it leaves behind: before slabs become too many, those of
 // threads that are gone are taken back (thread_record.c).
@@ -19,27 +19,27 @@
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "hint/hint_page.h"
+#include "thread/contention_episode.h"
 #include "thread/reads_held.h"
-#include "thread/spell.h"
 #include "thread/thread_number.h"
 
 struct hf_thread_record {
     struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
     struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
     uint32_t tid;                      // 0 in the record that threads share when memory has run out
-    uint16_t in_slices;                // how often it is under a guard or in a queue of slices (lock/slices.h)
+    uint16_t in_slices;                // how often it is under a guard or in a queue of slices (lock/scl/slices.h)
     uint16_t asleep;                   // 1 while it sleeps for a lock: advice to others
-    struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/queue_node.h)
-    uint64_t share_class;              // whose share of a lock's time it uses (lock/share.h); see below
+    struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/basic/queue_node.h)
+    uint64_t share_class;              // whose share of a lock's time it uses (lock/scl/share.h); see below
     const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
-    struct hf_spell spell;             // at hot locks (lock/flexguard_nap.h)
+    struct hf_spell spell;             // at hot locks (lock/wait/yield_policy.h)
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
 // made, its number (32 bits) times two and one; a kind of threads has HF_CLASS_IS_KIND besides. 0 when the thread has
 // exited, and for threads without a record of their own.
 #define HF_CLASS_IS_MADE 1ull
-#define HF_CLASS_IS_KIND (1ull << 63) // thread/thread_kind.h
+#define HF_CLASS_IS_KIND (1ull << 63) // lock/scl/thread_class.h
 
 // What a thread counts. Written by its owner only, read by anyone. Part of the layout of statistics that other
 // processes read (observe/statistics_memory.h).
@@ -69,7 +69,7 @@ struct hf_observation {
 struct hf_thread_private {
     struct hf_observation observation;
     struct hf_thread_record *free_next; // the free list, while no thread has this record
-    struct hf_slices *slice_begun;      // the last one, of those in lock/begun_slices.h, or NULL
+    struct hf_slices *slice_begun;      // the last one, of those in lock/scl/begun_slices.h, or NULL
     uint32_t *holds_owner;              // says whose row of statistics it is (observe/thread_holds.h), or NULL
 } HF_CACHE_ALIGNED;
 
@@ -146,7 +146,7 @@ void hf_thread_set_class(struct hf_thread_record *self, uint32_t number);
 // its record. One function for the process.
 void hf_thread_watch_slices(void (*function)(struct hf_thread_record *self, bool exits));
 
-// The caller goes to sleep for a lock, and has slept: others may want to know (lock/slices.h).
+// The caller goes to sleep for a lock, and has slept: others may want to know (lock/scl/slices.h).
 void hf_thread_leave_slices(struct hf_thread_record *self, bool exits) __attribute__((cold));
 
 static inline void hf_thread_falls_asleep(struct hf_thread_record *self) {
@@ -183,7 +183,7 @@ static inline void hf_critical_enter(struct hf_thread_record *self) {
     hf_program_order();
 }
 
-// The same, of an application's lock: the monitor notes with it who is kept waiting (hint/holder_absences.h).
+// The same, of an application's lock: the monitor notes with it who is kept waiting (hint/holder_preemptions.h).
 static inline void hf_critical_enter_for(struct hf_thread_record *self, const void *lock) {
     hf_store_relaxed(&self->critical.lock, (uint64_t)(uintptr_t)lock);
     hf_critical_enter(self);

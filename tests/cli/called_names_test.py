@@ -4,8 +4,8 @@
 Relocations are looked at, not undefined symbols: a call of a name that the library exports itself goes to whoever
 stands before it, too.
 
-Shown able to fail: nanosleep in park/nap.c and clock_gettime in park/deadline.h in the place of our own (both are
-named); a name in the list that nobody calls.
+Shown able to fail: nanosleep in park/timed_sleep.c and clock_gettime in park/deadline.h in the place of our own (both
+are named); a name in the list that nobody calls.
 """
 
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The programs of bench/program/program_list.txt: each does its work under our locks, with few threads and with many,
+"""The programs of bench/programs/program_list.txt: each does its work under our locks, with few threads and with many,
 prints its figure, and finds out when its locks do not lock.
 
 Shown able to fail: a library that leaves the locks as they are (no program notices anything); a name in the list that

@@ -2,7 +2,8 @@
 // Preloaded into the command: what comes rarely comes every time, right where it does the most harm. BAD_MOMENT says
 // what; each kill and raise of the command's is noted in the file BAD_MOMENT_NOTE, as "PID kill WHOM SIGNAL".
 //   stop   a shell's `fg` has come between the program's stop and our hearing of it
-//   waker  the program goes on, and the waker (src/cli/waker.hpp) says so, before its maker has heard who it is
+//   waker  the program goes on, and the waker (src/cli/start/job_control.hpp) says so, before its maker has heard who
+//          it is
 //   end    a signal to pass on comes right behind the program's end, when its number may be another process's
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 // What with() refuses at compile time: a function whose result must be awaited would have ended, and the mutex be free,
 // before the awaited part began. Shown able to fail: without the last line of `critical_section`; without each of the
 // three parts of `awaitable`.
-#include "holdfast/coro/awaitable.hpp"
+#include "holdfast/coro/detail/awaitable.hpp"
 
 #include <coroutine>
 #include <gtest/gtest.h>

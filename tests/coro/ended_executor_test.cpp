@@ -8,7 +8,7 @@
 #include <stop_token>
 
 #include "holdfast/coro/coro.hpp"
-#include "holdfast/coro/posting_executor.hpp"
+#include "holdfast/coro/executors/posting_executor.hpp"
 
 namespace {
 

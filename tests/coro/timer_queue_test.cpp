@@ -2,7 +2,7 @@
 // Deadlines of waits, where the usual does not happen: no thread can be made for them, their executor ends.
 // Shown able to fail: without the look at what has gone, the first test; with the thread made after the timer was put
 // into the heap, the second; without close() in pool::shutdown() the last.
-#include "holdfast/coro/timer_queue.hpp"
+#include "holdfast/coro/detail/timer_queue.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // A coroutine that never has to wait for its lock is suspended all the same, when others are ready (turn.hpp).
 // Shown able to fail: with pool::waiting() always `nobody` the first four tests give up; with `rotated` taken for
 // `nobody` the next does; without turn_is_over() in waited_on.hpp those of the reader and the semaphore do.
-#include "holdfast/coro/turn.hpp"
+#include "holdfast/coro/detail/turn.hpp"
 
 #include <chrono>
 #include <gtest/gtest.h>

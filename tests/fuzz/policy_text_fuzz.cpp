@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "preload/policy_text.h"
+#include "config/policy_text.h"
 
 static void check(const hf_policy_value &value) {
     const hf_lock_parameters &said = value.parameters;

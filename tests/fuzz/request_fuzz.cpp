@@ -13,7 +13,7 @@
 
 #include "base/descriptor_passing.h"
 #include "hint/registration.h"
-#include "monitor/monitor_server.hpp"
+#include "monitor/server/monitor_server.hpp"
 #include "observe/statistics_memory.h"
 
 namespace {

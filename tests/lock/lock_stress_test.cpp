@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "lock/every_lock.hpp"
-#include "lock/flexguard_lock.h"
+#include "lock/flexguard/flexguard_lock.h"
 #include "lock/mode_changes.hpp"
 #include "lock/preempted_team.hpp"
 #include "patience.hpp"

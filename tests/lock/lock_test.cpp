@@ -8,7 +8,7 @@
 
 #include "holdfast/flexguard.h"
 #include "lock/every_lock.hpp"
-#include "lock/flexguard_trial.h"
+#include "lock/wait/lock_history.h"
 #include "park/word_lock.h"
 
 namespace holdfast::test {
@@ -55,7 +55,7 @@ TEST_P(every_lock, AWaiterGetsItWhenItIsGivenBack) {
     EXPECT_TRUE(inside);
 }
 
-// S1, park/sleepers.h: else an unlock that stores plainly may lose it.
+// S1, park/sleeper_counts.h: else an unlock that stores plainly may lose it.
 TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     hf_sleepers *here = hf_sleepers_at(&lock.word);
@@ -81,7 +81,7 @@ TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
     }
 }
 
-// P5, lock/flexguard_nap.h: while one that was woken naps nobody announces those that are still asleep.
+// P5, lock/wait/yield_policy.h: while one that was woken naps nobody announces those that are still asleep.
 TEST(flexguard, WhoStoodByWakesTheNextOne) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     hf_sleepers *here = hf_sleepers_at(&lock.word);

@@ -6,9 +6,9 @@
 
 #include "hint/registration.h"
 #include "holdfast/flexguard.h"
+#include "monitor/client/statistics_reader.hpp"
 #include "monitor/followed_child.hpp"
-#include "monitor/monitor_server.hpp"
-#include "monitor/statistics_reader.hpp"
+#include "monitor/server/monitor_server.hpp"
 
 extern "C" bool hf_registers_at_start;
 bool hf_registers_at_start = false;

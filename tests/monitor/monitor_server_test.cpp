@@ -8,8 +8,8 @@
 #include "hint/hint.h"
 #include "hint/registration.h"
 #include "monitor/followed_child.hpp"
-#include "monitor/monitor_server.hpp"
 #include "monitor/registers.hpp"
+#include "monitor/server/monitor_server.hpp"
 
 namespace holdfast::test {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "base/descriptor_passing.h"
 #include "hint/registration.h"
-#include "monitor/listening_socket.hpp"
-#include "monitor/reception.hpp"
+#include "monitor/server/listening_socket.hpp"
+#include "monitor/server/reception.hpp"
 
 extern "C" bool hf_registers_at_start;
 bool hf_registers_at_start = false;

@@ -16,9 +16,9 @@
 #include "base/descriptor_passing.h"
 #include "hint/hint.h"
 #include "hint/registration.h"
+#include "monitor/client/service_report.hpp"
 #include "monitor/followed_child.hpp"
-#include "monitor/monitor_server.hpp"
-#include "monitor/service_report.hpp"
+#include "monitor/server/monitor_server.hpp"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 // Linux 6.16

@@ -23,9 +23,9 @@
 #include "base/descriptor_passing.h"
 #include "hint/registration.h"
 #include "holdfast/flexguard.h"
-#include "monitor/monitor_server.hpp"
-#include "monitor/statistics_keeper.hpp"
-#include "monitor/statistics_reader.hpp"
+#include "monitor/client/statistics_reader.hpp"
+#include "monitor/server/monitor_server.hpp"
+#include "monitor/server/statistics_keeper.hpp"
 #include "observe/rule_matches.h"
 #include "thread/thread_record.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Libraries that a program loads while it runs, and that reach glibc's functions past an interposer
-// (preload/binding.c).
+// (preload/deepbind.c).
 //
 // Shown able to fail: dlopen called instead of jumped to (its caller's RUNPATH is not looked through); one of the other
 // names not exported.

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-#include "lock/slices.h"
+#include "lock/scl/slices.h"
 #include "threads_and_processes.hpp"
 
 namespace {

@@ -18,7 +18,7 @@
 #include <shared_mutex>
 
 #include "deadline.hpp"
-#include "lock/rwscl_table.h"
+#include "lock/scl/rwscl_table.h"
 #include "threads_and_processes.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "coro/cell.hpp"
 #include "coro/row_store.hpp"
-#include "program/program.hpp"
+#include "programs/program.hpp"
 
 namespace holdfast::bench {
 

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "cli/statistics.hpp"
 #include "coro/cpu_time.hpp"
 #include "coro/prime_work.hpp"
+#include "measure/statistics.hpp"
 
 namespace holdfast::bench {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "cli/plot.hpp"
-#include "cli/statistics.hpp"
+#include "cli/draw/plot.hpp"
+#include "measure/statistics.hpp"
 
 namespace holdfast::cli::report {
 namespace {

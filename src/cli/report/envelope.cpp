@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/statistics.hpp"
+#include "measure/statistics.hpp"
 
 namespace holdfast::cli::report {
 namespace {

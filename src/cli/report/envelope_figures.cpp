@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 #include <functional>
 
-#include "cli/background_load.hpp"
-#include "cli/quantity.hpp"
 #include "cli/report/envelope.hpp"
-#include "cli/statistics.hpp"
+#include "cli/start/background_load.hpp"
+#include "measure/quantity.hpp"
+#include "measure/statistics.hpp"
 
 namespace holdfast::cli::report {
 namespace {

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/heat_map.hpp"
-#include "cli/plot.hpp"
+#include "cli/draw/heat_map.hpp"
+#include "cli/draw/plot.hpp"
 
 namespace holdfast::cli::report {
 

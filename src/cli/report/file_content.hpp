@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "cli/result_record.hpp"
-#include "cli/results_file.hpp"
+#include "cli/experiment/results_file.hpp"
+#include "measure/result_record.hpp"
 
 namespace holdfast::cli::report {
 

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/cell_summary.hpp"
+#include "cli/experiment/cell_summary.hpp"
+#include "cli/experiment/slice_grid.hpp"
 #include "cli/report/file_content.hpp"
-#include "cli/slice_grid.hpp"
-#include "cli/statistics.hpp"
-#include "cli/workload.hpp"
+#include "measure/statistics.hpp"
+#include "measure/workload.hpp"
 
 namespace holdfast::cli::report {
 namespace {

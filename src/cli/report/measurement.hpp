@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "cli/program_run.hpp"
-#include "cli/result_record.hpp"
-#include "cli/results_file.hpp"
+#include "cli/experiment/program_run.hpp"
+#include "cli/experiment/results_file.hpp"
+#include "measure/result_record.hpp"
 
 namespace holdfast::cli::report {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/background_load.hpp"
-#include "cli/quantity.hpp"
 #include "cli/report/workload_figures.hpp"
-#include "cli/statistics.hpp"
+#include "cli/start/background_load.hpp"
+#include "measure/quantity.hpp"
+#include "measure/statistics.hpp"
 
 namespace holdfast::cli::report {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/report/figure.hpp"
-#include "cli/result_record.hpp"
+#include "measure/result_record.hpp"
 
 namespace holdfast::cli::report {
 

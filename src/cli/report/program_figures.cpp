@@ -5,9 +5,9 @@
 #include <cctype>
 #include <fmt/core.h>
 
-#include "cli/background_load.hpp"
-#include "cli/quantity.hpp"
 #include "cli/report/workload_figures.hpp"
+#include "cli/start/background_load.hpp"
+#include "measure/quantity.hpp"
 
 namespace holdfast::cli::report {
 namespace {

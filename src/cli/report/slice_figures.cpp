@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/background_load.hpp"
-#include "cli/cell_summary.hpp"
-#include "cli/quantity.hpp"
+#include "cli/experiment/cell_summary.hpp"
 #include "cli/report/workload_figures.hpp"
+#include "cli/start/background_load.hpp"
+#include "measure/quantity.hpp"
 
 namespace holdfast::cli::report {
 namespace {

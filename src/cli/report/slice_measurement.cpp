@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cli/report/file_content.hpp"
-#include "cli/workload.hpp"
+#include "measure/workload.hpp"
 
 namespace holdfast::cli::report {
 

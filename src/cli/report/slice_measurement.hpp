@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "cli/results_file.hpp"
-#include "cli/slice_grid.hpp"
+#include "cli/experiment/results_file.hpp"
+#include "cli/experiment/slice_grid.hpp"
 
 namespace holdfast::cli::report {
 

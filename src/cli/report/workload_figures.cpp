@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/background_load.hpp"
-#include "cli/quantity.hpp"
 #include "cli/report/moment_figures.hpp"
 #include "cli/report/thread_time_figure.hpp"
+#include "cli/start/background_load.hpp"
+#include "measure/quantity.hpp"
 
 namespace holdfast::cli::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "cli/statistics.hpp"
+#include "measure/statistics.hpp"
 
 namespace holdfast::cli::top {
 namespace {

@@ -9,10 +9,10 @@
 #include <fmt/core.h>
 
 #include "base/clock.h"
-#include "cli/exit_status.hpp"
-#include "cli/output_file.hpp"
+#include "cli/common/exit_status.hpp"
+#include "cli/common/output_file.hpp"
 #include "cli/top/browser.hpp"
-#include "cli/top/report.hpp"
+#include "cli/top/plain_report.hpp"
 #include "cli/top/terminal.hpp"
 
 namespace holdfast::cli::top {

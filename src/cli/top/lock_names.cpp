@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "cli/symbol_name.hpp"
+#include "cli/symbols/symbol_name.hpp"
 #include "cli/top/printable.hpp"
 
 namespace holdfast::cli::top {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/process_symbols.hpp"
+#include "cli/symbols/process_symbols.hpp"
 #include "cli/top/look.hpp"
 
 namespace holdfast::cli::top {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/top/look.hpp"
-#include "monitor/statistics_reader.hpp"
+#include "monitor/client/statistics_reader.hpp"
 
 namespace holdfast::cli::top {
 

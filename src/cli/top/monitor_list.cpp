@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "monitor/service_report.hpp"
+#include "monitor/client/service_report.hpp"
 
 namespace holdfast::cli::top {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr int patience_ms = 500;
 constexpr int looks_apart_when_silent = 20;
 
-// As monitor/listening_socket.cpp makes it.
+// As monitor/server/listening_socket.cpp makes it.
 bool is_name_of_run_socket(const std::string &name) {
     constexpr std::string_view prefix = "@holdfast-";
     constexpr std::size_t digits = 32;

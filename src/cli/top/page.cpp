@@ -6,8 +6,8 @@
 #include <cmath>
 #include <fmt/core.h>
 
-#include "cli/quantity.hpp"
 #include "cli/top/printable.hpp"
+#include "measure/quantity.hpp"
 
 namespace holdfast::cli::top {
 namespace {

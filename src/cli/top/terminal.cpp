@@ -18,7 +18,7 @@
 #undef columns // term.h's
 #undef lines
 
-#include "cli/exit_status.hpp"
+#include "cli/common/exit_status.hpp"
 
 namespace holdfast::cli::top {
 namespace {

@@ -8,8 +8,8 @@
 #include <clocale>
 #include <gtest/gtest.h>
 
+#include "cli/top/plain_report.hpp"
 #include "cli/top/printable.hpp"
-#include "cli/top/report.hpp"
 
 namespace holdfast::cli::top {
 namespace {

@@ -160,7 +160,7 @@ func (h *histogram) quantile(share float64) uint64 {
 	return h.max
 }
 
-// As src/cli/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
+// As src/measure/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
 func (h *histogram) durationCounts() map[string]any {
 	var counts [256]uint64
 	first, end := len(counts), 0

@@ -37,7 +37,7 @@ class Histogram {
         return max
     }
 
-    // As src/cli/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
+    // As src/measure/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
     fun durationCounts(): String {
         val counts = LongArray(256)
         for (i in buckets.indices)

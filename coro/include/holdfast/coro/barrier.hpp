@@ -6,14 +6,14 @@
 // B1  Who has waited to the end goes on after all of its round have come.
 // B2  The last one of a round lets all others go on, and does not wait. Nobody waits for a round that is over.
 // B3  An arrival counts, whatever becomes of the wait behind it: who gives up, or is destroyed, has come all the same.
-// Model: verify/coro_barrier.pml. Test: tests/coro/primitives_test.
+// Model: verify/coro/barrier.pml. Test: tests/coro/primitives_test.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <utility>
 
-#include "holdfast/coro/waited_on.hpp"
+#include "holdfast/coro/detail/waited_on.hpp"
 
 namespace holdfast::coro {
 

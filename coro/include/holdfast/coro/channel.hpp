@@ -8,7 +8,7 @@
 // N3  After close() nothing more is sent; what is there is still received; then receivers get nothing.
 // Whom a send or a receive lets go on is scheduled, and the caller goes on: neither has a lock for which others would
 // wait, so an exchange would cost without a gain.
-// Model: verify/coro_channel.pml. Tests: tests/coro/primitives_test, tests/coro/ended_executor_test.
+// Model: verify/coro/channel.pml. Tests: tests/coro/primitives_test, tests/coro/ended_executor_test.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "holdfast/coro/waited_on.hpp"
+#include "holdfast/coro/detail/waited_on.hpp"
 
 namespace holdfast::coro {
 

@@ -8,7 +8,7 @@
 //     mutex is released, so what changed under the mutex is not missed.
 // C2  A notified waiter never runs only to find the mutex taken: it is put into the mutex's list, or made its owner.
 // C3  The guard has the mutex exactly while the coroutine runs: not while it waits, in either list.
-// Model: verify/coro_condition.pml. Test: tests/coro/primitives_test.
+// Model: verify/coro/condition.pml. Test: tests/coro/primitives_test.
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <utility>
 
-#include "holdfast/coro/waited_on.hpp"
+#include "holdfast/coro/detail/waited_on.hpp"
 
 namespace holdfast::coro {
 

@@ -21,8 +21,8 @@
 #include <coroutine>
 #include <utility>
 
-#include "holdfast/coro/handle_queue.hpp"
-#include "holdfast/coro/turn.hpp"
+#include "holdfast/coro/detail/handle_queue.hpp"
+#include "holdfast/coro/detail/turn.hpp"
 
 namespace holdfast::coro {
 

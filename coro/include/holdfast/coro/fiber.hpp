@@ -41,10 +41,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "holdfast/coro/awaitable.hpp"
-#include "holdfast/coro/stack_books.hpp"
+#include "holdfast/coro/detail/awaitable.hpp"
+#include "holdfast/coro/detail/sanitizer_fiber.hpp"
+#include "holdfast/coro/detail/waiter.hpp"
 #include "holdfast/coro/task.hpp"
-#include "holdfast/coro/waiter.hpp"
 
 namespace holdfast::coro {
 

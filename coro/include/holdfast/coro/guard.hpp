@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "holdfast/coro/checks.hpp"
+#include "holdfast/coro/detail/checks.hpp"
 #include "holdfast/coro/executor.hpp"
 
 namespace holdfast::coro::detail {

@@ -15,7 +15,7 @@
 // M4  What waits is resumed once (W1, W2 in waiter.hpp).
 // M5  Functions of others run inside a co_await alone. An unlock that is none, as a guard's destructor, queues the next
 //     owner: it may be under a lock of its caller's which that function wants, or amid an exception.
-// Models: verify/coro_mutex.pml, verify/coro_with.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
+// Models: verify/coro/mutex.pml, verify/coro/with.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
 #pragma once
 
 #include <atomic>
@@ -24,13 +24,13 @@
 #include <optional>
 #include <utility>
 
-#include "holdfast/coro/checks.hpp"
+#include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/policy.hpp"
+#include "holdfast/coro/detail/section_awaiter.hpp"
+#include "holdfast/coro/detail/spin_guard.hpp"
+#include "holdfast/coro/detail/wait_awaiters.hpp"
+#include "holdfast/coro/detail/waiter.hpp"
 #include "holdfast/coro/guard.hpp"
-#include "holdfast/coro/policy.hpp"
-#include "holdfast/coro/section_awaiter.hpp"
-#include "holdfast/coro/spin_guard.hpp"
-#include "holdfast/coro/wait_awaiters.hpp"
-#include "holdfast/coro/waiter.hpp"
 
 namespace holdfast::coro {
 

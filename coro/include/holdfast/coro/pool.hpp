@@ -24,14 +24,14 @@ struct worker_counts {
 };
 
 // Guarantees: whatever is scheduled is resumed once, by one worker, unless the pool ends first; no worker sleeps while
-// something is ready (model: verify/coro_mutex.pml); what is scheduled remotely is resumed in the order of its coming,
+// something is ready (model: verify/coro/mutex.pml); what is scheduled remotely is resumed in the order of its coming,
 // or nearly so, and can be taken by any worker.
 //
 // The end: shutdown(), or the destructor, lets each worker finish what it is running, up to its next suspension. Then
 // every coroutine that was spawned on the pool and has not ended is destroyed, wherever it waits. Locks that it holds
 // by a guard are released by that; `sync_wait` throws executor_stopped. So primitives that these coroutines wait for,
 // or hold, must outlive the pool's end: declare them before the pool, or call shutdown() while they are there.
-// Model: verify/coro_end.pml.
+// Model: verify/coro/end.pml.
 class pool final : public executor_base {
 public:
     // Throws std::system_error when a thread can't be started.

@@ -3,14 +3,14 @@
 //
 // S1  Permits are not lost and not made: those that are free, plus those given to waiters, are those released.
 // S2  While somebody waits, no permit is free.
-// Model: verify/coro_semaphore.pml. Test: tests/coro/primitives_test.
+// Model: verify/coro/semaphore.pml. Test: tests/coro/primitives_test.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "holdfast/coro/detail/waited_on.hpp"
 #include "holdfast/coro/guard.hpp"
-#include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 

@@ -3,13 +3,13 @@
 //
 // R1  Exclusion: one writer, or any number of readers.
 // R2  Nobody is forgotten: while the first in the list could enter, it is not in the list.
-// Model: verify/coro_shared.pml. Test: tests/coro/primitives_test.
+// Model: verify/coro/shared.pml. Test: tests/coro/primitives_test.
 #pragma once
 
 #include <cstddef>
 
+#include "holdfast/coro/detail/waited_on.hpp"
 #include "holdfast/coro/guard.hpp"
-#include "holdfast/coro/waited_on.hpp"
 
 namespace holdfast::coro {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "holdfast/coro/detail/waiter.hpp"
 #include "holdfast/coro/task.hpp"
-#include "holdfast/coro/waiter.hpp"
 
 namespace holdfast::coro {
 

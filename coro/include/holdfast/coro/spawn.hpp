@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "holdfast/coro/checks.hpp"
+#include "holdfast/coro/detail/checks.hpp"
 #include "holdfast/coro/task.hpp"
 
 namespace holdfast::coro {

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "holdfast/coro/observation.hpp"
+#include "holdfast/coro/detail/observation.hpp"
 
 namespace holdfast::coro {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <variant>
 
-#include "holdfast/coro/checks.hpp"
+#include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/frame_check.hpp"
 #include "holdfast/coro/executor.hpp"
-#include "holdfast/coro/frame_check.hpp"
 
 namespace holdfast::coro {
 

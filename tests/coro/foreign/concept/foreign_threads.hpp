@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "holdfast/coro/adapted_executor.hpp"
+#include "holdfast/coro/executors/adapted_executor.hpp"
 
 class handle_scheduler {
 public:

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "holdfast/coro/posting_executor.hpp"
+#include "holdfast/coro/executors/posting_executor.hpp"
 
 class function_pool {
 public:

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <oneapi/tbb/info.h>
 
-#include "holdfast/coro/tbb_executor.hpp"
+#include "holdfast/coro/executors/tbb_executor.hpp"
 
 class foreign_threads {
 public:

@@ -63,7 +63,7 @@ impl Histogram {
         self.max
     }
 
-    /// As src/cli/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
+    /// As src/measure/duration_counts.hpp writes it: four bounds for each power of two, from 1 ns on.
     pub fn duration_counts(&self) -> String {
         let mut counts = vec![0; 256];
         for (bucket, count) in self.buckets.iter().enumerate() {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "programs/program.hpp"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <exception>
+#include <fmt/core.h>
+#include <latch>
+#include <thread>
+
+#include "measure/number_range.hpp"
+
+namespace holdfast::bench {
+
+using clock_type = std::chrono::steady_clock;
+
+void expect(bool holds, const char *sentence) {
+    if (!holds)
+        throw wrong_result(sentence);
+}
+
+namespace {
+
+template <class Number>
+std::function<void(CLI::App &)> number(const char *name, Number &value, Number min, Number max, const char *help) {
+    return [=, &value](CLI::App &app) {
+        app.add_option(name, value, help)->check(cli::from_to(min, max))->capture_default_str();
+    };
+}
+
+} // namespace
+
+program_option::program_option(const char *name, unsigned &value, unsigned min, unsigned max, const char *help)
+    : add_(number(name, value, min, max, help)) {}
+program_option::program_option(const char *name, std::uint64_t &value, std::uint64_t min, std::uint64_t max,
+                               const char *help)
+    : add_(number(name, value, min, max, help)) {}
+program_option::program_option(const char *name, double &value, double min, double max, const char *help)
+    : add_(number(name, value, min, max, help)) {}
+program_option::program_option(const char *name, std::string &value, const std::vector<std::string> &allowed,
+                               const char *help)
+    : add_([=, &value](CLI::App &app) {
+          CLI::Option *added = app.add_option(name, value, help)->capture_default_str();
+          if (!allowed.empty())
+              added->check(CLI::IsMember(allowed));
+      }) {}
+
+int program_main(int argc, char **argv, const program &what) {
+    CLI::App app{what.summary, what.name};
+    app.footer(std::string("Prints figures, and fails when its result is wrong.\n"
+                           "Example: holdfast compare --metric ': ([0-9]+)' -- ") +
+               what.name + " --threads 16");
+    program_options options;
+    program_option("--threads", options.threads, 1, 10000, "Number of threads").add_to(app);
+    program_option("--seconds", options.seconds, 0.001, 86400, "How long it runs, or each of its phases").add_to(app);
+    for (const program_option &one : what.options)
+        one.add_to(app);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0)
+            return app.exit(error);
+        fmt::print(stderr, "{}: {}\n", what.name, error.what());
+        return 2;
+    }
+    try {
+        for (const figure &one : what.run(options))
+            fmt::print("{} : {:.0f} {}\n", one.name, one.value, one.unit);
+        return 0;
+    } catch (const wrong_result &error) {
+        fmt::print(stderr, "{}: wrong result: {}\n", what.name, error.what());
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "{}: {}\n", what.name, error.what());
+    }
+    return 1;
+}
+
+double run_threads(unsigned count, const std::function<void(unsigned thread)> &body,
+                   const std::function<void()> &meanwhile) {
+    std::latch ready(count), start(1);
+    std::atomic<bool> failed = false;
+    std::exception_ptr trouble;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < count; i++)
+        threads.emplace_back([&, i] {
+            ready.count_down();
+            start.wait();
+            try {
+                body(i);
+            } catch (...) {
+                if (!failed.exchange(true))
+                    trouble = std::current_exception(); // read after the threads have been joined
+            }
+        });
+    ready.wait();
+    auto began = clock_type::now();
+    start.count_down();
+    meanwhile();
+    for (auto &thread : threads)
+        thread.join();
+    std::chrono::duration<double> took = clock_type::now() - began;
+    if (trouble)
+        std::rethrow_exception(trouble);
+    return took.count();
+}
+
+timed_run run_until_stopped(const program_options &options,
+                            const std::function<std::uint64_t(unsigned thread, const stop_sign &stop)> &body) {
+    stop_sign stop;
+    std::atomic<std::uint64_t> operations = 0;
+    double elapsed_s = run_threads(
+        options.threads, [&](unsigned thread) { operations += body(thread, stop); },
+        [&] {
+            std::this_thread::sleep_for(std::chrono::duration<double>(options.seconds));
+            stop.set();
+        });
+    return {operations, elapsed_s};
+}
+
+} // namespace holdfast::bench

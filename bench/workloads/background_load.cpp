@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Threads that do nothing but want a CPU, in a process of their own. Prints "ready" once all run, and ends when killed.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fmt/core.h>
+#include <latch>
+#include <system_error>
+#include <thread>
+
+#include "measure/number_range.hpp"
+
+int main(int argc, char **argv) {
+    CLI::App app{"Keeps CPUs busy until it is killed.", "background-load"};
+    int threads = 1;
+    app.add_option("--threads", threads, "Number of busy threads")
+        ->check(holdfast::cli::from_to(1, 10000))
+        ->capture_default_str();
+    CLI11_PARSE(app, argc, argv);
+
+    std::latch running(threads);
+    try {
+        for (int i = 0; i < threads; i++) {
+            std::thread([&running] {
+                running.count_down();
+                for (volatile bool on = true; on;)
+                    continue;
+            }).detach();
+        }
+    } catch (const std::system_error &error) {
+        fmt::print(stderr, "background-load: can't start {} threads: {}\n", threads, error.what());
+        std::fflush(nullptr);
+        std::_Exit(1); // the threads that were started would not let a tidy end come
+    }
+    running.wait();
+    fmt::print("ready\n");
+    std::fflush(stdout);
+    for (;;)
+        std::this_thread::sleep_for(std::chrono::hours(1));
+}

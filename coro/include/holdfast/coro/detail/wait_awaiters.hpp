@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// co_await of a primitive that gives one thing to one waiter at a time, without limits and with them.
+//
+// A primitive has:
+//   take_at_once(waiter &)  gives what is wanted, if that is possible without waiting
+//   enter(waiter &)         in await_suspend: the same, or links the waiter
+//   withdraw(waiter &)      W2: called by who cancelled it
+//   abandon(waiter &)       its coroutine is destroyed: it leaves, or what it was given goes on to others
+//   resumed(waiter &)       it runs again, after it was suspended: for statistics
+#pragma once
+
+#include <utility>
+
+#include "holdfast/coro/detail/waiter.hpp"
+
+namespace holdfast::coro::detail {
+
+enum class entry { got_it, waits, cancelled };
+
+template <class Primitive>
+class [[nodiscard]] wait_for_ever : private waiter {
+public:
+    explicit wait_for_ever(Primitive &of, unsigned what = 0) noexcept : of_(of) { kind = what; }
+    ~wait_for_ever() {
+        if (suspended_)
+            of_.abandon(*this);
+    }
+    [[nodiscard]] bool await_ready() noexcept { return of_.take_at_once(*this); }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        suspended_ = true;
+        prepare(self);
+        return of_.enter(*this) == entry::waits;
+    }
+    void await_resume() noexcept {
+        if (std::exchange(suspended_, false))
+            of_.resumed(*this);
+    }
+
+protected:
+    Primitive &of_;
+
+private:
+    bool suspended_ = false;
+};
+
+// co_await: whether it got what it waited for.
+template <class Primitive>
+class [[nodiscard]] wait_within_limits : private limited_waiter {
+public:
+    wait_within_limits(Primitive &of, unsigned what, wait_limits limits)
+        : limited_waiter(std::move(limits), withdraw), of_(of) {
+        kind = what;
+    }
+    ~wait_within_limits() {
+        if (!suspended_)
+            return;
+        disarm();
+        of_.abandon(*this);
+    }
+    [[nodiscard]] bool await_ready() {
+        got_ = of_.take_at_once(*this);
+        return got_ || limits_passed();
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
+        prepare(self);
+        arm();
+        suspended_ = true;
+        return of_.enter(*this) == entry::waits;
+    }
+    [[nodiscard]] bool await_resume() noexcept {
+        if (suspended_) {
+            disarm();
+            suspended_ = false;
+            got_ = was(wait_state::chosen);
+            of_.resumed(*this);
+        }
+        return got_;
+    }
+
+protected:
+    Primitive &of_;
+
+private:
+    static void withdraw(limited_waiter &one) noexcept {
+        auto &self = static_cast<wait_within_limits &>(one);
+        self.of_.withdraw(self);
+    }
+
+    bool suspended_ = false;
+    bool got_ = false;
+};
+
+} // namespace holdfast::coro::detail

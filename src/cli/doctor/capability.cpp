@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/doctor/capability.hpp"
+
+#include <cerrno>
+#include <fmt/core.h>
+#include <fstream>
+#include <sys/prctl.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "monitor/bpf_refusal.hpp"
+#include "monitor/bpf_rights.hpp"
+#include "monitor/futex_watch.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+// Linux 7.0 and later; not in Debian 12's headers.
+constexpr int pr_rseq_slice_extension = 79;
+constexpr int pr_rseq_slice_extension_get = 1;
+
+bool exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+std::string first_line(const char *path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+capability btf() {
+    constexpr const char *path = "/sys/kernel/btf/vmlinux";
+    bool present = exists(path);
+    return {.name = "btf",
+            .title = "kernel type information (BTF)",
+            .present = present,
+            .detail = present ? path : fmt::format("{} does not exist", path),
+            .remedy = present ? "" : "use a kernel built with CONFIG_DEBUG_INFO_BTF",
+            .for_monitor = true};
+}
+
+capability bpf() {
+    // An impossible command: a kernel with the system call says EINVAL, or EPERM to who may not use it.
+    errno = 0;
+    syscall(SYS_bpf, -1, nullptr, 0);
+    bool present = errno != ENOSYS;
+    std::string unprivileged = first_line("/proc/sys/kernel/unprivileged_bpf_disabled");
+    return {.name = "bpf",
+            .title = "BPF system call",
+            .present = present,
+            .detail = !present              ? "the kernel has none, or a filter hides it"
+                      : unprivileged == "0" ? "present"
+                                            : "present, for privileged users only",
+            .remedy =
+                present ? "" : "use a kernel built with CONFIG_BPF_SYSCALL, and a container that lets bpf(2) through",
+            .for_monitor = true};
+}
+
+capability privileges() {
+    bpf_rights own = own_bpf_rights();
+    auto yes = [](bool has) { return has ? "yes" : "no"; };
+    return {.name = "privileges",
+            .title = "rights to load the monitor",
+            .present = own.suffice(),
+            .detail = fmt::format("uid {}; CAP_BPF {}, CAP_PERFMON {}, CAP_SYS_ADMIN {}{}", geteuid(), yes(own.bpf),
+                                  yes(own.perfmon), yes(own.admin),
+                                  own.in_user_namespace ? "; in a user namespace, where they do not count" : ""),
+            .remedy = own.suffice()           ? ""
+                      : own.in_user_namespace ? "run holdfast outside of the user namespace (a rootless container?)"
+                                              : "use sudo, or: setcap cap_bpf,cap_perfmon=ep on the holdfast binary",
+            .for_monitor = true};
+}
+
+capability slice_extension() {
+    int answer = prctl(pr_rseq_slice_extension, pr_rseq_slice_extension_get, 0, 0, 0);
+    bool present = answer >= 0;
+    return {.name = "slice_extension",
+            .title = "time-slice extension",
+            .present = present,
+            .detail = present ? "the kernel has it; Holdfast does not use it yet"
+                              : fmt::format("the kernel says: {}", error_text(errno)),
+            .remedy = present
+                          ? ""
+                          : "needs Linux 7.0 or later with CONFIG_RSEQ_SLICE_EXTENSION; the monitor does not need it"};
+}
+
+capability sched_ext() {
+    bool present = exists("/sys/kernel/sched_ext");
+    return {
+        .name = "sched_ext",
+        .title = "extensible scheduler (sched_ext)",
+        .present = present,
+        .detail = present ? "the kernel has it; Holdfast does not use it yet" : "/sys/kernel/sched_ext does not exist",
+        .remedy = present ? "" : "needs Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT; the monitor does not need it"};
+}
+
+// It is the BPF program of its own that 'top' loads.
+capability futex_watching() {
+    std::string why_not, log;
+    try {
+        futex_watch watch;
+    } catch (const futex_watch_unavailable &unavailable) {
+        why_not = unavailable.what();
+        log = unavailable.log();
+    }
+    return {.name = "futex_watch",
+            .title = "view of any program's waits ('top')",
+            .present = why_not.empty(),
+            .detail = why_not.empty() ? "it loads" : why_not,
+            .remedy = why_not.empty() ? "" : "locks do not need it",
+            .log = log};
+}
+
+capability rseq_area() {
+    bool present = __rseq_size != 0;
+    return {.name = "rseq",
+            .title = "restartable sequences (a thread's CPU number)",
+            .present = present,
+            .detail = present ? "registered by glibc" : "not registered: waiters ask the kernel instead",
+            .remedy = present ? "" : "use glibc 2.35 or later, without GLIBC_TUNABLES=glibc.pthread.rseq=0"};
+}
+
+} // namespace
+
+std::vector<capability> find_capabilities() {
+    return {btf(), bpf(), privileges(), rseq_area(), slice_extension(), sched_ext(), futex_watching()};
+}
+
+} // namespace holdfast::cli

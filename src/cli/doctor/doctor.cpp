@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// holdfast doctor: what this machine offers, how programs will therefore wait for locks, and what to do for better.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sys/utsname.h>
+#include <thread>
+
+#include "cli/common/exit_status.hpp"
+#include "cli/common/install.hpp"
+#include "cli/doctor/capability.hpp"
+#include "cli/start/program_examination.hpp"
+#include "cli/start/session.hpp"
+#include "cli/symbols/object_fit.hpp"
+#include "cli/verbs.hpp"
+#include "holdfast/holdfast.h"
+#include "measure/number_range.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+struct doctor_options {
+    bool json = false;
+    bool verbose = false;
+    std::optional<pid_t> pid;
+    std::vector<std::string> program;
+};
+
+struct findings {
+    std::string kernel;
+    unsigned cpus = 0;
+    std::string interposer; // empty: there is none that can be preloaded
+    std::string why_no_interposer;
+    object_fits objects;
+    std::vector<capability> capabilities;
+    std::vector<left_out_part> left_out; // of the monitor
+    std::string refusal_log;             // of the monitor as a whole
+    service_report service;
+    std::string mode; // "service", "monitor" or "blocking"
+    std::string why;
+    std::string remedy;
+};
+
+std::string kernel_release() {
+    utsname name{};
+    uname(&name);
+    return std::string(name.sysname) + " " + name.release + " " + name.machine;
+}
+
+constexpr const char *what_waiters_do = ": FlexGuard's waiters spin while every lock holder runs";
+
+// The only sure way to know whether the monitor works is to load it.
+void try_monitor(findings &found) {
+    session session;
+    found.service = session.service();
+    found.left_out = session.left_out();
+    found.refusal_log = session.refusal_log();
+    if (session.uses_service()) {
+        found.mode = "service";
+        found.why = found.service.sentence + what_waiters_do;
+        return;
+    }
+    if (session.has_monitor()) {
+        found.mode = "monitor";
+        found.why = fmt::format("the Preemption Monitor loads and runs{}{}",
+                                found.left_out.empty() ? "" : ", but for what is named above", what_waiters_do);
+        return;
+    }
+    found.mode = "blocking";
+    found.why = "there is no Preemption Monitor, so waiters block, as glibc's do: " + session.why_no_monitor();
+    for (const auto &capability : found.capabilities) {
+        if (!capability.present && capability.for_monitor && found.remedy.empty())
+            found.remedy = capability.remedy;
+    }
+}
+
+findings examine() {
+    findings found;
+    found.kernel = kernel_release();
+    found.cpus = std::thread::hardware_concurrency();
+    try {
+        found.interposer = preloadable_library().string();
+    } catch (const failure &problem) {
+        found.why_no_interposer = problem.what();
+    }
+    found.objects = find_object_fits();
+    found.capabilities = find_capabilities();
+    try_monitor(found);
+    return found;
+}
+
+void print_row(bool present, const std::string &title, const std::string &detail, const std::string &remedy = "") {
+    fmt::print("  {:<4} {:<46} {}\n", present ? "yes" : "no", title, detail);
+    if (!remedy.empty())
+        fmt::print("       {:<46} {}\n", "", remedy);
+}
+
+void print_log(const std::string &title, const std::string &log) {
+    if (!log.empty())
+        fmt::print("\nwhat the kernel said of {}:\n{}\n", title, log);
+}
+
+void print_logs(const findings &found) {
+    print_log("the Preemption Monitor", found.refusal_log);
+    for (const auto &each : found.left_out)
+        print_log(each.part.title, each.log);
+    for (const auto &capability : found.capabilities)
+        print_log(capability.title, capability.log);
+}
+
+void print(const findings &found) {
+    fmt::print("holdfast {} on {}, {} CPUs\n\n", hf_version(), found.kernel, found.cpus);
+    for (const auto &capability : found.capabilities)
+        print_row(capability.present, capability.title, capability.detail, capability.remedy);
+    for (const auto &each : found.left_out)
+        print_row(false, fmt::format("monitor: {}", each.part.title), each.part.without, each.why);
+    print_row(!found.interposer.empty(), "interposer",
+              found.interposer.empty() ? found.why_no_interposer : found.interposer);
+    std::string left = about_objects_left(found.objects);
+    print_row(left.empty(), "room in the C library's objects",
+              left.empty() ? "all are laid out as known: " + name_of_c_library() : left);
+    fmt::print("\nservice: {}\n  {}\n", name_of(found.service.is), found.service.sentence);
+    fmt::print("mode: {}\n  {}\n", found.mode, found.why);
+    if (!found.remedy.empty())
+        fmt::print("  for better: {}\n", found.remedy);
+}
+
+void print_json(const findings &found, bool with_logs) {
+    nlohmann::ordered_json out;
+    out["version"] = hf_version();
+    out["kernel"] = found.kernel;
+    out["cpus"] = found.cpus;
+    out["interposer"] = found.interposer.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.interposer);
+    out["why_no_interposer"] = found.why_no_interposer;
+    out["objects"] = {{"fit", found.objects}, {"detail", about_objects_left(found.objects)}};
+    for (const auto &capability : found.capabilities)
+        out["capabilities"][capability.name] = {
+            {"present", capability.present}, {"detail", capability.detail}, {"remedy", capability.remedy}};
+    out["left_out"] = nlohmann::ordered_json::array();
+    for (const auto &each : found.left_out)
+        out["left_out"].push_back(
+            {{"part", each.part.name}, {"title", each.part.title}, {"without", each.part.without}, {"why", each.why}});
+    if (with_logs)
+        out["log"] = found.refusal_log;
+    out["service"] = {{"state", name_of(found.service.is)},
+                      {"socket", service_socket()},
+                      {"version", found.service.status.holdfast_version},
+                      {"detail", found.service.sentence}};
+    out["mode"] = found.mode;
+    out["why"] = found.why;
+    out["remedy"] = found.remedy;
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void print(const program_examination &found) {
+    fmt::print("{}{}, with {} libraries: {}\n  {}\n", found.script.empty() ? "" : found.script + ", run by ",
+               found.program.string(), found.libraries, name_of(found.is), found.why);
+    for (const auto &[kind, functions] : found.replaced)
+        fmt::print("  {:<8} {}\n", kind, fmt::join(functions, " "));
+    for (const auto &note : found.notes)
+        fmt::print("  note: {}\n", note);
+}
+
+void print_json(const program_examination &found) {
+    nlohmann::ordered_json out;
+    out["program"] = found.program.string();
+    out["script"] = found.script.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.script);
+    out["libraries"] = found.libraries;
+    out["verdict"] = name_of(found.is);
+    out["why"] = found.why;
+    out["replaced"] = found.replaced;
+    out["notes"] = found.notes;
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+int tell_of(const program_examination &found, bool json) {
+    if (json)
+        print_json(found);
+    else
+        print(found);
+    bool helped =
+        found.is == program_examination::verdict::helped || found.is == program_examination::verdict::helped_now;
+    return helped ? exit_ok : exit_some_failed;
+}
+
+int doctor(const doctor_options &options) {
+    if (options.pid && !options.program.empty())
+        throw usage_error("examine either a program or a process: give --pid or the program's name");
+    if (options.pid)
+        return tell_of(examine_process(*options.pid), options.json);
+    if (!options.program.empty())
+        return tell_of(examine_program(options.program.front()), options.json);
+    findings found = examine();
+    if (options.json)
+        print_json(found, options.verbose);
+    else
+        print(found);
+    if (options.verbose && !options.json)
+        print_logs(found);
+    return found.mode != "blocking" && !found.interposer.empty() ? exit_ok : exit_some_failed;
+}
+
+} // namespace
+
+void add_doctor(CLI::App &app, action &chosen) {
+    auto options = std::make_shared<doctor_options>();
+    CLI::App *verb = app.add_subcommand("doctor", "Tell what this machine offers and how programs will wait for locks");
+    verb->add_flag("--json", options->json, "Print for machines");
+    verb->add_flag("--verbose", options->verbose, "Print all that the kernel says of BPF programs that it refuses");
+    verb->add_option("--pid", options->pid, "Examine this process instead")
+        ->type_name("PID")
+        ->check(from_to(1, std::numeric_limits<pid_t>::max()));
+    verb->add_option("program", options->program, "Examine this program instead; it is not run")
+        ->type_name("PROG ARG...");
+    verb->footer(
+        "Exit status: 0 when programs will be informed by the monitor, or the program would be helped; 1 when not;\n"
+        "2 when the command line is wrong; 125 when there is no such process; 126 or 127 when the program can't be\n"
+        "executed or found.\n\n"
+        "Examples:\n"
+        "  holdfast doctor\n"
+        "  sudo holdfast doctor\n"
+        "  holdfast doctor --json | jq .mode\n"
+        "  sudo holdfast doctor --verbose      (for a report of what your kernel refuses)\n"
+        "  holdfast doctor -- ./server --threads 64\n"
+        "  holdfast doctor --pid 1234");
+    verb->callback([options, &chosen] { chosen = [options] { return doctor(*options); }; });
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The result of one run of a user's program under one lock; and the runs of one lock summed up.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/result_record.hpp"
+
+namespace holdfast::cli {
+
+enum class run_status {
+    ok,
+    no_metric, // it ended well, but the metric's expression found no number
+    failed,    // its exit status is not 0
+    crash,     // killed by a signal
+    timeout,   // had to be ended
+};
+
+const char *name_of(run_status status);
+
+struct program_run {
+    std::string lock;
+    unsigned threads = 0; // what {} stood for; 0: --threads was not given
+    unsigned round = 0;   // from 1
+    run_status status = run_status::ok;
+    std::optional<double> metric = {};
+    double wall_s = 0;
+    double cpu_s = 0;
+};
+
+void to_json(json &target, const program_run &run);
+// Throws nlohmann::json::exception when it is not a run.
+void from_json(const json &source, program_run &run);
+
+// What is compared, and which direction is better.
+struct yardstick {
+    bool by_metric;
+    bool higher_is_better;
+
+    // Empty when the run is not ok.
+    std::optional<double> value(const program_run &run) const;
+};
+
+// A row a lock: status, medians, and the ratio to glibc, made so that above 1 is better than glibc.
+std::string comparison_table(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
+                             const yardstick &by);
+
+// The runs with that number of threads.
+std::vector<program_run> with_threads(const std::vector<program_run> &runs, unsigned threads);
+
+// Two tables, of medians and of ratios to glibc, with a row a lock and a column a number of threads. Of a lock that
+// went well in some rounds only there is a `*`; else what became of it.
+std::string comparison_grid(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
+                            const std::vector<unsigned> &threads, const yardstick &by);
+
+} // namespace holdfast::cli

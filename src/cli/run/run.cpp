@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// holdfast run: an unmodified program with Holdfast's lock under its mutexes.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <memory>
+
+#include "cli/common/exit_status.hpp"
+#include "cli/common/say.hpp"
+#include "cli/start/child.hpp"
+#include "cli/start/ending.hpp"
+#include "cli/start/invoker.hpp"
+#include "cli/start/program_examination.hpp"
+#include "cli/start/session.hpp"
+#include "cli/symbols/object_fit.hpp"
+#include "cli/verbs.hpp"
+#include "config/policy_text.h"
+
+namespace holdfast::cli {
+namespace {
+
+struct run_options {
+    interposition wanted;
+    bool as_root = false;
+    std::vector<std::string> program;
+};
+
+void print_count(const char *name, std::uint64_t count) {
+    say("  {:<30}{:>16}\n", name, count);
+}
+
+std::string what_matched(const lock_rule &rule, std::uint64_t matched) {
+    if (matched == 0)
+        return fmt::format("nothing: no {} at that place was initialised or used", rule.kind);
+    const char *plural = rule.kind == "mutex" ? "es" : "s";
+    return fmt::format("{} {}{}", matched, rule.kind, matched == 1 ? "" : plural);
+}
+
+void print_rules(const session &session, const std::vector<lock_rule> &rules) {
+    auto matched = session.rule_matches();
+    for (const lock_rule &each : rules)
+        say("  {:<36}  matched {}\n", fmt::format("rule {}:{}", each.name, each.lock),
+            what_matched(each, matched[each.name]));
+}
+
+std::string monitor_met(const session &session) {
+    if (!session.has_monitor())
+        return "none, waiters blocked: " + session.why_no_monitor();
+    std::uint32_t left_out = 0;
+    for (const left_out_part &each : session.left_out())
+        left_out |= each.part.bit;
+    return std::string(session.uses_service() ? "the service" : "on") +
+           (left_out ? fmt::format(", without {}: see 'holdfast doctor'", names_of_parts(left_out)) : "");
+}
+
+void print_counters(const session &session, const std::string &lock) {
+    say("holdfast: lock {}; monitor: {}\n", lock, monitor_met(session));
+    thread_sums counters = session.counters();
+    print_count("acquisitions", counters.acquisitions);
+    print_count("contended", counters.contended);
+    print_count("spun", counters.spun);
+    print_count("blocked", counters.blocked);
+    print_count("mode switches", counters.mode_switches);
+    if (counters.bound_apart > 0)
+        say("  libraries with bindings of their own (RTLD_DEEPBIND, dlmopen): conditions, reader-writer locks and "
+            "barriers made since are glibc's\n");
+}
+
+void print_monitor_totals(const session &session) {
+    if (session.uses_service())
+        say("  of all programs on this machine meanwhile:\n");
+    hf_monitor_status totals = session.monitor_totals();
+    if (!session.uses_service() && totals.refusals_total > 0)
+        print_count("requests refused", totals.refusals_total);
+    print_count("critical sections preempted", totals.preemptions_total);
+    print_count("critical sections that slept", totals.sleeps_total);
+    if (totals.unseen_switches_total > 0)
+        print_count("switches hidden by the kernel", totals.unseen_switches_total);
+    if (totals.switch_storms_total > 0)
+        print_count("seconds of too many switches", totals.switch_storms_total);
+}
+
+// Of a program that took none of our locks, as far as we were told: why that may be.
+std::string why_nothing_was_counted(const std::string &program) {
+    using verdict = program_examination::verdict;
+    try {
+        program_examination found = examine_program(program);
+        if (found.is == verdict::not_preloaded || found.is == verdict::passed_on)
+            return fmt::format("{}: {}", found.program.string(), found.why);
+    } catch (const failure &) { // it has run, and is gone
+    }
+    return "the program took no lock that Holdfast replaces, or was not seen: a network namespace of its own "
+           "(unshare -n) hides the socket of 'holdfast run', but not that of a service ('holdfast monitor')";
+}
+
+// They go on, without what ends with us.
+void print_who_stays(const session &session) {
+    std::uint64_t left = session.registered_processes();
+    if (left > 0 && !session.uses_service())
+        say("  processes left behind: {}; their waiters block from now on, and would not under a service ('holdfast "
+            "monitor')\n",
+            left);
+}
+
+void print_stats(const session &session, const run_options &options, const std::vector<lock_rule> &rules) {
+    print_counters(session, options.wanted.lock);
+    if (session.counters().acquisitions == 0)
+        say("  nothing was counted: {}\n", why_nothing_was_counted(options.program.front()));
+    if (session.has_monitor())
+        print_monitor_totals(session);
+    print_rules(session, rules);
+    if (std::string left = about_objects_left(find_object_fits()); !left.empty())
+        say("  {}\n", left);
+    print_who_stays(session);
+}
+
+ending run_as_it_is(const run_options &options, const std::optional<invoker> &user) {
+    ending end = run_child(options.program, environment_without_holdfast(), user);
+    if (options.wanted.stats)
+        say("holdfast: lock glibc: the program ran as it is, nothing was counted\n");
+    return end;
+}
+
+ending run(run_options &options) {
+    if (options.program.empty())
+        throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
+    options.wanted.lock = lock_meant(options.wanted.lock, lock_names());
+    std::vector<lock_rule> rules = rules_in(options.wanted.conf);
+    std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
+    if (options.wanted.leaves_program_as_it_is())
+        return run_as_it_is(options, user);
+    if (std::string why = why_interposer_stops(options.program.front()); !why.empty()) {
+        say("holdfast: {}: it runs as it is\n", why);
+        return run_as_it_is(options, user);
+    }
+    session session;
+    session.watch_rules(rules);
+    ending end = run_child(options.program, session.preload_environment(options.wanted), user);
+    if (options.wanted.stats)
+        print_stats(session, options, rules);
+    return end;
+}
+
+} // namespace
+
+void add_run(CLI::App &app, action &chosen) {
+    auto options = std::make_shared<run_options>();
+    CLI::App *verb =
+        app.add_subcommand("run", "Run an unmodified pthread program with Holdfast's lock under its mutexes");
+    verb->add_option("--lock", options->wanted.lock,
+                     "The lock of mutexes: default, glibc (the program as it is), or one by name")
+        ->type_name("NAME")
+        ->capture_default_str();
+    verb->add_option(
+            "--conf", options->wanted.conf,
+            "What to do with which objects: mutex, cond, rwlock, spin and barrier may be 'flexguard' or\n"
+            "'glibc', a mutex any lock, a rwlock also 'rw-scl', some with parameters:\n"
+            "'mutex:u-scl(slice=2ms)'; mutex@NAME and rwlock@NAME are the one of that name, or those that the\n"
+            "function or library of that name initialises; counts more than --lock")
+        ->type_name("KIND:LOCK,...")
+        ->envname(HF_CONF_VARIABLE);
+    verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");
+    verb->add_flag("--creation-sites", options->wanted.creation_sites,
+                   "Note where locks are initialised, for 'holdfast top' to name those that have no name");
+    verb->add_flag("--as-root", options->as_root,
+                   "Under sudo: run the program as root, not as the user who called sudo");
+    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    verb->footer(
+        "Everything from the program's name on, or after --, is the program and its arguments. It behaves and ends\n"
+        "as without holdfast: with the program's exit status, or by the signal that ended it; 2 for a mistake on\n"
+        "the command line; 125 when holdfast failed; 126 when the program can't be executed; 127 when there is no\n"
+        "such program.\n\n"
+        "Examples:\n"
+        "  holdfast run -- ./server --threads 64\n"
+        "  holdfast run --stats --lock blocking -- ./server\n"
+        "  holdfast run --conf rwlock:glibc,barrier:glibc -- ./server\n"
+        "  holdfast run --conf 'mutex@store_mutex:u-scl(slice=500us)' -- ./store\n"
+        "  sudo holdfast run -- ./server       (the monitor needs root; the server runs as you)");
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+} // namespace holdfast::cli

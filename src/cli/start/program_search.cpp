@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/start/program_search.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/core.h>
+#include <sstream>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include "cli/common/exit_status.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+using path = std::filesystem::path;
+
+std::vector<path> places_of(const std::string &name) {
+    if (name.find('/') != std::string::npos)
+        return {name};
+    std::vector<path> places;
+    const char *search = std::getenv("PATH");
+    std::istringstream directories(search ? search : "/usr/bin:/bin");
+    for (std::string directory; std::getline(directories, directory, ':');)
+        places.push_back(path(directory.empty() ? "." : directory) / name);
+    return places;
+}
+
+bool is_executable(const path &place) {
+    std::error_code ignored;
+    return access(place.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(place, ignored);
+}
+
+bool is_there(const path &place) {
+    std::error_code ignored;
+    return std::filesystem::exists(place, ignored);
+}
+
+} // namespace
+
+path find_program(const std::string &name) {
+    std::vector<path> places = places_of(name);
+    auto found = std::find_if(places.begin(), places.end(), is_executable);
+    if (found != places.end())
+        return std::filesystem::canonical(*found);
+    if (std::any_of(places.begin(), places.end(), is_there))
+        throw failure(fmt::format("'{}' can't be executed: check what it is and who may", name), exit_not_executable);
+    throw failure(fmt::format("there is no program '{}': check its name and PATH", name), exit_not_found);
+}
+
+bool has_program(const std::string &name) {
+    std::vector<path> places = places_of(name);
+    return std::any_of(places.begin(), places.end(), is_executable);
+}
+
+} // namespace holdfast::cli

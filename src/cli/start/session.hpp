@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What every verb that starts programs needs: a monitor (the machine's service, or else one of its own if there can be
+// one), a server for the programs to meet it, and the environment that makes an unmodified program use a lock.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "monitor/client/service_report.hpp"
+#include "monitor/monitor.hpp"
+#include "monitor/server/monitor_server.hpp"
+
+namespace holdfast::cli {
+
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+// What the interposer is to do in an unmodified program.
+struct interposition {
+    std::string lock = "default"; // of its mutexes: a name of lock_list.def, "default" or "glibc"
+    std::string conf;             // of its other objects too, as config/policy_text.h reads it
+    bool stats = false;
+    bool creation_sites = false; // noted
+
+    bool leaves_program_as_it_is() const { return lock == "glibc" && conf.empty(); }
+};
+
+// What a conf says of single locks.
+struct lock_rule {
+    std::string kind; // of object
+    std::string name; // "mutex@db_lock"
+    std::string lock;
+};
+
+// Variables for a program that runs as it is; none, unless this holdfast was started by another one.
+environment environment_without_holdfast();
+
+class session {
+public:
+    // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
+    session();
+
+    bool has_monitor() const { return uses_service() || monitor_; }
+    bool uses_service() const { return service_.is == service_report::state::running; }
+    const service_report &service() const { return service_; }
+    // One sentence; empty with a monitor.
+    const std::string &why_no_monitor() const { return why_no_monitor_; }
+    // And all that the kernel has said of it.
+    const std::string &refusal_log() const { return refusal_log_; }
+    // What the session's own monitor, or the service's, has to do without; of a service's, not why.
+    std::vector<left_out_part> left_out() const;
+    // What the programs' locks have counted, if they were told to.
+    thread_sums counters() const { return server_->counters(); }
+    // How many locks these rules matched in the programs, by their names; to be watched before there are programs.
+    void watch_rules(const std::vector<lock_rule> &rules);
+    std::map<std::string, std::uint64_t> rule_matches() const { return server_->rule_matches(); }
+    // The monitor's totals since the session began. A service's are of all programs on the machine.
+    hf_monitor_status monitor_totals() const;
+
+    // Of those that registered with the session's own monitor: how many run.
+    std::uint64_t registered_processes() const { return monitor_ ? server_->status().registered_processes : 0; }
+
+    // Variables that let a program that is linked with Holdfast find the monitor.
+    environment native_environment() const;
+    // Variables that do so, LD_PRELOAD included; those of environment_without_holdfast() where the program is to run as
+    // it is. Throws failure when the interposer lies where ld.so can't be told of it.
+    environment preload_environment(const interposition &wanted) const;
+
+private:
+    service_report service_;           // as it was at the beginning
+    std::unique_ptr<monitor> monitor_; // outlives the server
+    std::unique_ptr<monitor_server> server_;
+    std::string why_no_monitor_;
+    std::string refusal_log_;
+};
+
+// All lock names that a user may give: "glibc", "default", and the ones of lock_list.def.
+std::vector<std::string> lock_names();
+// The one of `known` that the user means, by its name or by another spelling of it ("u-scl"). Throws usage_error where
+// there is none, with a sentence that lists them; `kind` is what they are called there.
+std::string lock_meant(const std::string &name, const std::vector<std::string> &known, const char *kind = "lock");
+// The rules of a --conf. Throws usage_error with a sentence that says what is wrong with it.
+std::vector<lock_rule> rules_in(const std::string &conf);
+
+} // namespace holdfast::cli

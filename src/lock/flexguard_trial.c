@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-#include "lock/flexguard_trial.h"
-
-struct hf_trial hf_trials[1 << HF_TRIALS_BITS];

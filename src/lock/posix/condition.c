@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// States and invariants: condition.h.
+#include "lock/posix/condition.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/address_hash.h"
+#include "base/check.h"
+#include "base/cpu_count.h"
+#include "lock/wait/spin_budget.h"
+#include "lock/wait/spin_history.h"
+#include "park/fork_mark.h"
+#include "park/word_lock.h"
+#include "thread/left_wait.h"
+
+// The locks of the lists. Two condition variables that share one wait for each other: for some instructions, or as long
+// as a thread is suspended in there by a signal handler (to collect garbage, say). So there are many; blocking signals
+// instead costs two system calls at each end of a wait: with 16 threads that wait, a sixth of their speed.
+enum { HF_LIST_LOCK_BITS = 12 };
+struct list_lock {
+    uint32_t word;
+    uint32_t waits;   // that have begun under it
+    uint32_t waiting; // its waiters
+    struct hf_waiter_list waiters;
+    struct hf_spin_rounds spin_rounds; // here, not in the condition variable, which a chosen waiter may not touch (C4)
+} HF_CACHE_ALIGNED;
+
+// In pages of its own that the kernel zeroes in a forked child, if it can: then no lock is held there from the first
+// instruction on, also in handlers that the program has registered before us (pthread_atfork).
+static struct {
+    struct list_lock locks[1 << HF_LIST_LOCK_BITS];
+    struct hf_fork_page page;
+} table;
+_Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
+static bool zeroed_by_fork;
+
+static uint32_t fork_depth, depth_of_next_child;
+
+// No other thread holds a list, and none of the parent's waiters is there.
+static __attribute__((noinline)) void start_over_in_child(void) {
+    sigset_t saved;
+    if (!hf_fork_begin_repair(&table.page.mark, &saved))
+        return; // another thread of the child was faster
+    if (!zeroed_by_fork)
+        for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
+            table.locks[i] = (struct list_lock){.word = HF_WORD_FREE};
+    fork_depth++;
+    hf_fork_mark_known(&table.page.mark, &saved);
+}
+
+static inline uint32_t current_fork_depth(void) {
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.page.mark)))
+        start_over_in_child();
+    return fork_depth;
+}
+
+static struct list_lock *list_lock_of(const struct hf_condition *condition) {
+    return &table.locks[hf_address_hash((uintptr_t)condition, HF_LIST_LOCK_BITS)];
+}
+
+static struct list_lock *acquire_list_of(const struct hf_condition *condition) {
+    struct list_lock *lock = list_lock_of(condition);
+    current_fork_depth(); // before anything is taken that a child would forget
+    struct hf_thread_record *self = hf_self();
+    hf_critical_enter(self);
+    if (!hf_word_trylock(&lock->word, HF_WORD_HELD))
+        hf_word_lock_or_leave(&lock->word, self, self->critical.critical_depth - 1, NULL);
+    return lock;
+}
+
+static void release_list(struct list_lock *lock) {
+    hf_word_unlock(&lock->word);
+    hf_critical_leave(hf_self());
+}
+
+static void append(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
+    struct hf_waiter *last = list->last;
+    waiter->in[kind].next = NULL;
+    waiter->in[kind].previous = last;
+    hf_store_relaxed(last ? &last->in[kind].next : &list->first, waiter); // see hf_condition_may_have_waiters
+    list->last = waiter;
+}
+
+static void take_out(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
+    struct hf_waiter *next = waiter->in[kind].next, *previous = waiter->in[kind].previous;
+    *(next ? &next->in[kind].previous : &list->last) = previous;
+    // The last touch (C4): who sees without the lock that nobody waits may free the condition variable at once.
+    // Release: pairs with the acquire in hf_condition_may_have_waiters.
+    hf_store_release(previous ? &previous->in[kind].next : &list->first, next);
+}
+
+// In a forked child the first one to come forgets the waiters, which are the parent's.
+static void forget_waiters_of_parent(struct hf_condition *condition) {
+    uint32_t depth = current_fork_depth();
+    if (HF_LIKELY(condition->fork_depth == depth))
+        return;
+    condition->waiters = (struct hf_waiter_list){0};
+    condition->fork_depth = depth;
+}
+
+static void stop_waiting(struct list_lock *lock, struct hf_waiter *waiter, enum hf_waiter_state then) {
+    HF_CHECK("C1", waiter->state == HF_WAITER_WAITING);
+    take_out(&waiter->condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
+    take_out(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+    lock->waiting--;
+    waiter->state = then;
+}
+
+// The caller's last wake by a broadcast, and how many locks it had taken before it took the mutex again.
+static __thread struct {
+    const struct hf_condition *condition;
+    uint64_t acquisitions;
+} last_wake __attribute__((tls_model("initial-exec")));
+
+static void note_wake(const struct hf_waiter *self) {
+    if (self->by_signal)
+        return;
+    last_wake.condition = self->condition;
+    last_wake.acquisitions = hf_counters(hf_self())->acquisitions;
+}
+
+// Adds the caller's last wake to what the condition variable knows of them. In a crowd of which one finds what it waits
+// for the number comes to lie between the others' and twice that.
+static void note_use_of_last_wake(struct hf_condition *condition) {
+    enum { MOST = 64 };
+    if (last_wake.condition != condition)
+        return;
+    last_wake.condition = NULL;
+    bool in_vain = hf_counters(hf_self())->acquisitions - last_wake.acquisitions <= 1; // the mutex
+    uint32_t before = condition->in_vain;
+    hf_store_relaxed(&condition->in_vain, in_vain ? before + (before < MOST) : before / 2);
+}
+
+// With more waiters than CPUs one that polls is in the way of the others, or of who is to wake them. With as many there
+// are two that poll and one that signals on two CPUs, which was found to be worth it (docs/interposer.md). On one CPU
+// nobody else can run.
+static bool may_poll(uint32_t waiting) {
+    unsigned cpus = hf_cpus_usable();
+    return cpus > 1 && waiting <= cpus;
+}
+
+void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
+    *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_GONE};
+    struct list_lock *lock = acquire_list_of(condition);
+    hf_store_relaxed(&waiter->has_list, true);
+    forget_waiters_of_parent(condition);
+    note_use_of_last_wake(condition);
+    waiter->state = HF_WAITER_WAITING;
+    append(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
+    append(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+    waiter->wait_number = lock->waits++;
+    waiter->may_poll = may_poll(++lock->waiting);
+    hf_store_relaxed(&waiter->has_list, false);
+    release_list(lock);
+}
+
+// Some 20 us: as long as a CPU takes to wake up that has nothing to do.
+enum { HF_CONDITION_PATIENCE_POLLS = 1 << 9 };
+
+// Whether the turn has come. (Which waits poll: spin_history.h. Polls of several waits at once end in any order; one in
+// vain makes the others' numbers those of waits that are left out, so it alone is heard.)
+static bool poll_for_turn(struct hf_waiter *self) {
+    struct hf_spin_rounds *rounds = &list_lock_of(self->condition)->spin_rounds;
+    if (!self->may_poll || !hf_spin_rounds_may_spin(rounds, self->wait_number))
+        return false;
+    struct hf_patience patience = {.polls_left = HF_CONDITION_PATIENCE_POLLS};
+    bool has_turn;
+    do
+        has_turn = hf_load_acquire(&self->turn) == HF_TURN_GIVEN;
+    while (!has_turn && hf_patience_left(&patience));
+    if (has_turn)
+        hf_spin_rounds_was_good(rounds, self->wait_number);
+    else if (patience.polls_left < HF_CONDITION_PATIENCE_POLLS - 1) // not if the hint did not let it
+        hf_spin_rounds_was_vain(rounds, self->wait_number);
+    return has_turn;
+}
+
+// Acquire: pairs with the release of who gives the turn.
+static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *deadline) {
+    hf_cas_relaxed(&self->turn, HF_TURN_NONE, HF_TURN_AWAITED_ASLEEP);
+    while (hf_load_acquire(&self->turn) != HF_TURN_GIVEN) {
+        if (hf_futex_wait(&self->turn, HF_TURN_AWAITED_ASLEEP, deadline) == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
+    return 0;
+}
+
+// The C library's own sleeps are cancellation points in this way, too: while it sleeps, a thread may be cancelled at
+// any instruction. It unwinds from there, so there must be a frame. A turn that has come by then stays where it is.
+static __attribute__((noinline)) int sleep_cancellably(struct hf_waiter *self, const struct hf_deadline *deadline) {
+    self->is_cancellable = true;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &self->cancel_type);
+    int error = sleep_until_turn(self, deadline);
+    self->is_cancellable = false;
+    pthread_setcanceltype(self->cancel_type, NULL);
+    return error;
+}
+
+int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
+    int error = 0;
+    pthread_testcancel(); // a wait that ends with a poll meets no other cancellation point
+    if (!poll_for_turn(self)) {
+        hf_hint_look_again();
+        hf_thread_falls_asleep(hf_self());
+        error = sleep_cancellably(self, deadline);
+        hf_thread_awakes(hf_self());
+    }
+    if (!error) {
+        self->state = HF_WAITER_GONE; // nobody else looks any more, but who leaves now by siglongjmp
+        note_wake(self);
+    }
+    return error;
+}
+
+// C2. Short, or as long as who has chosen it keeps the mutex, which this one takes next. (With a mutex that refuses it
+// nobody waits for whose release turns are kept: refuses_wait in preload/cond.c.)
+static void await_turn(struct hf_waiter *self) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    hf_condition_sleep(self, NULL);
+    pthread_setcancelstate(before, NULL);
+}
+
+bool hf_waiter_leave(struct hf_waiter *self) {
+    struct list_lock *lock = acquire_list_of(self->condition);
+    hf_store_relaxed(&self->has_list, true);
+    bool waiting = self->state == HF_WAITER_WAITING;
+    if (waiting)
+        stop_waiting(lock, self, HF_WAITER_GONE);
+    hf_store_relaxed(&self->has_list, false);
+    release_list(lock);
+    if (!waiting)
+        await_turn(self);
+    return waiting;
+}
+
+static struct hf_waiter *choose_for_signal(struct list_lock *lock, struct hf_waiter *waiter) {
+    if (waiter) {
+        stop_waiting(lock, waiter, HF_WAITER_CHOSEN);
+        waiter->by_signal = true;
+    }
+    return waiter;
+}
+
+// The one that waits longest. Does not touch the condition variable unless somebody waits (C4).
+static struct hf_waiter *choose_another(const struct hf_condition *condition) {
+    struct list_lock *lock = acquire_list_of(condition);
+    struct hf_waiter *other = lock->waiters.first;
+    while (other && other->condition != condition)
+        other = other->in[HF_WAITERS_OF_LOCK].next;
+    choose_for_signal(lock, other);
+    release_list(lock);
+    return other;
+}
+
+// Takes the waiter out of a list that it was about to join or to leave, wherever in that it was interrupted: whoever is
+// in the list is found from its start. Returns how many are left.
+static uint32_t mend(struct hf_waiter_list *list, const struct hf_waiter *gone, enum hf_waiter_list_kind kind) {
+    struct hf_waiter *last = NULL;
+    uint32_t left = 0;
+    for (struct hf_waiter *waiter = list->first, *next; waiter; waiter = next) {
+        next = waiter->in[kind].next;
+        if (waiter == gone) {
+            hf_store_release(last ? &last->in[kind].next : &list->first, next); // C4, as in take_out
+            continue;
+        }
+        waiter->in[kind].previous = last;
+        last = waiter;
+        left++;
+    }
+    list->last = last;
+    return left;
+}
+
+// Of a waiter that has its list's lock and does not come back to where it was.
+static void leave_interrupted(struct hf_waiter *self) {
+    struct list_lock *lock = list_lock_of(self->condition);
+    if (self->state == HF_WAITER_WAITING) {
+        lock->waiting = mend(&lock->waiters, self, HF_WAITERS_OF_LOCK);
+        mend(&self->condition->waiters, self, HF_WAITERS_OF_CONDITION);
+        self->state = HF_WAITER_GONE;
+    }
+    self->has_list = false;
+    release_list(lock);
+}
+
+void hf_waiter_leave_cancelled(struct hf_waiter *self) {
+    hf_thread_awakes(hf_self()); // if it slept, its sleep did not return
+    if (self->is_cancellable)
+        pthread_setcanceltype(self->cancel_type, NULL);
+    self->is_cancellable = false;
+    if (self->has_list) {
+        leave_interrupted(self);
+        return;
+    }
+    if (self->state == HF_WAITER_GONE)
+        return;
+    if (hf_waiter_leave(self) || !self->by_signal)
+        return;
+    struct hf_waiter *other = choose_another(self->condition);
+    if (other)
+        hf_waiter_give_turn(other);
+}
+
+struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition) {
+    struct list_lock *lock = acquire_list_of(condition);
+    forget_waiters_of_parent(condition);
+    struct hf_waiter *chosen = choose_for_signal(lock, condition->waiters.first);
+    release_list(lock);
+    return chosen;
+}
+
+struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
+    struct list_lock *lock = acquire_list_of(condition);
+    forget_waiters_of_parent(condition);
+    struct hf_waiter *first = condition->waiters.first;
+    for (struct hf_waiter *waiter = first, *next; waiter; waiter = next) {
+        next = waiter->in[HF_WAITERS_OF_CONDITION].next;
+        stop_waiting(lock, waiter, HF_WAITER_CHOSEN);
+        waiter->next_chosen = next;
+    }
+    release_list(lock);
+    return first;
+}
+
+void hf_waiter_give_turn(struct hf_waiter *chosen) {
+    HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
+    // The last touch: then its node may be gone, and a wake uses the address only.
+    if (hf_exchange_release(&chosen->turn, HF_TURN_GIVEN) == HF_TURN_AWAITED_ASLEEP)
+        hf_futex_wake(&chosen->turn, 1);
+}
+
+// If the waiter does not sleep yet, or the kernel refuses, nobody is moved, and the turn wakes it as ever. Until the
+// turn it can't go (C2): no other sleep is met there.
+void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
+    HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
+    chosen->moved = true;   // published by the turn
+    hf_sleeper_comes(word); // on its behalf; it goes when it has the mutex (C5)
+    // Relaxed: the word is the caller's. An exchange, since others announce their sleeps on it meanwhile.
+    uint32_t was __attribute__((unused)) = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
+    HF_CHECK("I1", was != HF_WORD_FREE);
+    hf_futex_move(&chosen->turn, word);
+    hf_waiter_give_turn(chosen);
+}
+
+// The bits of a word that no address of a waiter has: those of its alignment, and those above what a process is given
+// without asking for more (47 bits on x86-64, 48 on arm64). A process would have to be the millionth of a line, each
+// forked by the one before, to take an ancestor's turns for its own.
+#define HF_MARK_BITS_ABOVE 48
+#define HF_MARK_MASK ((uintptr_t)-1 << HF_MARK_BITS_ABOVE | (HF_WAITER_ALIGNMENT - 1))
+_Static_assert(sizeof(uintptr_t) == 8, "addresses leave bits for marks");
+
+static uintptr_t mark_of_process(void) {
+    uintptr_t depth = current_fork_depth();
+    return (depth / HF_WAITER_ALIGNMENT) << HF_MARK_BITS_ABOVE | depth % HF_WAITER_ALIGNMENT;
+}
+
+// NULL: there are none, or they are another process's.
+static struct hf_waiter *first_owed(hf_turns_owed turns) {
+    return (turns & HF_MARK_MASK) == mark_of_process() ? (struct hf_waiter *)(turns & ~HF_MARK_MASK) : NULL;
+}
+
+void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
+    chosen->next_chosen = first_owed(*turns);
+    *turns = (uintptr_t)chosen | mark_of_process();
+}
+
+void hf_turns_give_all(hf_turns_owed turns) {
+    struct hf_waiter *chosen = first_owed(turns), *next;
+    for (; chosen; chosen = next) {
+        next = chosen->next_chosen;
+        hf_waiter_give_turn(chosen);
+    }
+}
+
+static void expect_child(void) {
+    depth_of_next_child = fork_depth + 1;
+}
+
+// Unless a handler before ours has needed it.
+static void start_over_once_in_child(void) {
+    if (!zeroed_by_fork)
+        hf_fork_mark_unknown(&table.page.mark);
+    if (fork_depth != depth_of_next_child)
+        start_over_in_child();
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    zeroed_by_fork = hf_fork_watch(&table.page.mark, &table, sizeof(table));
+    pthread_atfork(expect_child, NULL, start_over_once_in_child);
+}

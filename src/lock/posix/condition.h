@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Condition variables: who waits, in which order, and who wakes whom. The mutex is the caller's (preload/cond.c).
+//
+//                                  taken by a signal or a broadcast
+//     join() --> WAITING ------------------------------------------> CHOSEN --> its turn comes --> out
+//                   |                                                   ^
+//                   | deadline, cancellation: leave() --> GONE --> out  | leave() comes too late
+//                   +---------------------------------------------------+
+//
+// Who chooses also has to see to it that each of the chosen gets its turn; preload/cond.c does.
+//
+// Meanwhile it sleeps on the turn's word. Before that it polls it for a moment, where that has been of use at this
+// condition variable, or at another that shares its list's lock: to be woken takes longer than to do what most waiters
+// wait for, on a CPU that has gone to sleep itself ten times as long. Who gives a turn to one that polls calls no
+// kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
+//
+// Invariants:
+// C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the list's lock.
+// C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it the turn may still
+//     touch its node. Each has a word for it, which keeps a turn that comes early.
+// C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its place.
+// C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed and its memory
+//     freed: they do not touch it any more. So the store that makes the list empty is the last one, as it is seen
+//     without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
+//     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose (C3).
+// C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner of the
+//     mutex does not wake the chosen: it moves their sleep from the turn's word to the mutex's, where each unlock
+//     wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (S1,
+//     park/sleeper_counts.h) until it has the mutex, and it takes it as that, however its sleep ended: the wake that it
+//     may have had was one of the word's (I2, park/word_lock.h). So who joins will take the mutex again.
+// Modelled in verify/lock/condition.pml.
+#ifndef HF_LOCK_CONDITION_H
+#define HF_LOCK_CONDITION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "park/futex.h"
+
+enum hf_waiter_state {
+    HF_WAITER_WAITING,
+    HF_WAITER_CHOSEN,
+    HF_WAITER_GONE,
+};
+
+enum { HF_WAITER_ALIGNMENT = 16 }; // leaves bits for hf_turns_owed
+
+struct hf_waiter_list {
+    struct hf_waiter *first;
+    struct hf_waiter *last;
+};
+
+// The two lists that a waiter is in.
+enum hf_waiter_list_kind {
+    HF_WAITERS_OF_CONDITION,
+    HF_WAITERS_OF_LOCK,
+    HF_WAITER_LISTS,
+};
+
+// A turn comes once and stays, for one that comes too early or too late to be slept for.
+enum hf_turn_state {
+    HF_TURN_NONE = 0,
+    HF_TURN_AWAITED_ASLEEP, // or about to sleep
+    HF_TURN_GIVEN,
+};
+
+// One thread's wait; on its stack.
+struct hf_waiter {
+    struct {
+        struct hf_waiter *next;
+        struct hf_waiter *previous;
+    } in[HF_WAITER_LISTS];
+    struct hf_waiter *next_chosen; // for whoever has chosen it
+    struct hf_condition *condition;
+    pthread_mutex_t *mutex; // that it waits with
+    uint32_t wait_number;   // under its list's lock, for lock/wait/spin_history.h
+    bool may_poll;          // it has not come to too many others
+    enum hf_waiter_state state;
+    bool by_signal;      // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
+    bool moved;          // CHOSEN, and may have slept on the mutex's word since (C5)
+    bool has_list;       // the waiter has its list's lock, and joins or leaves
+    bool is_cancellable; // at any instruction, and so before its type of cancellation was
+    int cancel_type;     // this one, PTHREAD_CANCEL_DEFERRED as a rule
+    uint32_t turn;       // enum hf_turn_state
+} __attribute__((aligned(HF_WAITER_ALIGNMENT)));
+
+// Zeroed memory has no waiters. Fits into what glibc leaves of a pthread_cond_t (preload/cond_layout.h).
+struct hf_condition {
+    struct hf_waiter_list waiters;
+    uint32_t fork_depth; // of the process that made the list: a forked child has none of its parent's waiters
+    uint32_t in_vain;    // of late, for each broadcast's wake that was of use, so many were not: see below
+};
+
+// Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
+void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex);
+
+// Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never), late by a poll at most. A cancellation point.
+int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
+
+// What a waiter does whose sleep has timed out, before it takes the mutex. True when it has left by itself; else it was
+// chosen and has had its turn.
+bool hf_waiter_leave(struct hf_waiter *self);
+
+// The same after a sleep that was cancelled, or a wait that was left by siglongjmp, wherever in it. What it was chosen
+// for goes to another waiter (C3).
+void hf_waiter_leave_cancelled(struct hf_waiter *self);
+
+// Looks without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.
+static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
+    return hf_load_acquire(&condition->waiters.first) != NULL; // pairs with the release of who was the last (C4)
+}
+
+// Whether many of those that a broadcast wakes wait again without having used any lock in between: they wait for room
+// in a queue, say, and there is room for one. A guess, by what waiters have done of late; it decides when turns are
+// given, not whether.
+enum { HF_IN_VAIN_MANY = 4 };
+static inline bool hf_condition_wakes_in_vain(const struct hf_condition *condition) {
+    return hf_load_relaxed(&condition->in_vain) >= HF_IN_VAIN_MANY;
+}
+
+// Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn
+// (C2).
+struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition);
+struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
+
+// Gives a chosen waiter its turn. Its node may be gone when this returns.
+void hf_waiter_give_turn(struct hf_waiter *chosen);
+
+// The same, and if it sleeps it sleeps on, on the word of the mutex that it waits with (C5). Requires that the caller
+// owns that mutex, by its word.
+void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen);
+
+// Turns that are still to be given, in a word; zero when there are none. In a forked child there are none either: the
+// word's low bits tell whose child's they are.
+typedef uintptr_t hf_turns_owed;
+void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen);
+void hf_turns_give_all(hf_turns_owed turns);
+
+#endif

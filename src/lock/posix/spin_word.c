@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "lock/posix/spin_word.h"
+
+#include "base/pause.h"
+#include "lock/wait/spin_budget.h"
+#include "observe/observation.h"
+#include "park/timed_sleep.h"
+
+enum {
+    HF_SPIN_POLLS_BLIND = 1 << 10, // before the first nap, whatever the hint says: spinlocks are held for moments
+    HF_SPIN_POLLS_BETWEEN = 1 << 14,
+    HF_SPIN_NAP_NS_MIN = 20 * 1000,
+    HF_SPIN_NAP_NS_MAX = 1000 * 1000,
+};
+
+static bool poll_blindly(const int *word) {
+    for (int polls = 0; polls < HF_SPIN_POLLS_BLIND; polls++) {
+        if (hf_load_relaxed(word) == HF_SPIN_FREE)
+            return true;
+        hf_rest();
+    }
+    return false;
+}
+
+static bool poll_while_it_pays(const int *word) {
+    struct hf_patience patience = {.polls_left = HF_SPIN_POLLS_BETWEEN};
+    do {
+        if (hf_load_relaxed(word) == HF_SPIN_FREE)
+            return true;
+    } while (hf_patience_left(&patience));
+    return false;
+}
+
+static void wait_for(int *word, struct hf_thread_record *self, struct hf_wait *wait) {
+    uint32_t nap_ns = HF_SPIN_NAP_NS_MIN;
+    if (poll_blindly(word) && hf_spin_try_acquire(word, self))
+        return;
+    for (;;) {
+        while (!poll_while_it_pays(word)) {
+            hf_hint_look_again();
+            if (hf_spinning_pays())
+                continue;
+            hf_wait_falls_asleep(wait);
+            hf_nap(nap_ns);
+            hf_wait_awakes(wait);
+            nap_ns = nap_ns * 2 < HF_SPIN_NAP_NS_MAX ? nap_ns * 2 : HF_SPIN_NAP_NS_MAX;
+        }
+        if (hf_spin_try_acquire(word, self))
+            return;
+    }
+}
+
+void hf_spin_wait(int *word, struct hf_thread_record *self) {
+    struct hf_wait wait = hf_wait_begin(self);
+    hf_count(self, contended);
+    wait_for(word, self, &wait);
+    hf_note_wait(word, self, HF_STATISTICS_SPINLOCK, &wait, true);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Where slices and shares come from. Both are immortal (U4, slices.h): memory that was one of them is only ever used
+// for another one.
+#ifndef HF_LOCK_SLICES_MEMORY_H
+#define HF_LOCK_SLICES_MEMORY_H
+
+#include "lock/scl/slices.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A share to be filled in, or NULL: no memory.
+struct hf_share *hf_share_take(void);
+void hf_share_give(struct hf_share *share);
+
+// In a forked child all locks start without slices, before any of them is used: their waiters and guards are the
+// parent's. Costs a load.
+void hf_slices_start_over_if_forked(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

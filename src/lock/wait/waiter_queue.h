@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The queue of spinning waiters: who polls the lock word next. It is an MCS queue that any waiter may leave at any
+// time.
+//
+// The queue is advice. Exclusion and wake-ups rest on the lock word alone (I1 and I2, park/word_lock.h), so a waiter
+// that believes to be the head although it is not, or waits for a predecessor that has gone, costs time and nothing
+// else:
+//
+// I3  Immortal nodes. A record that was ever in a queue stays mapped and stays a record. Late stores hit it at two
+//     places: a predecessor's hand-over, a compare-and-swap that only turns WAITING into HEAD; and a slow successor's
+//     link in `next`, which is only ever used to hand over.
+// I5  Bounded waiting in the queue. Every loop in here ends after a set number of polls, whatever others do or fail
+//     to do: a hand-over that was lost (its giver did not wait for the link; it was killed; it stayed behind at fork)
+//     costs the waiter its patience, after which it leaves the queue and sleeps on the word.
+#ifndef HF_LOCK_FLEXGUARD_QUEUE_H
+#define HF_LOCK_FLEXGUARD_QUEUE_H
+
+#include "base/pause.h"
+#include "thread/thread_record.h"
+
+typedef struct hf_thread_record *hf_queue_tail;
+
+// A thread is in one queue at most. It is in none when IDLE: only then may it enter.
+static inline bool hf_queue_may_enter(const struct hf_thread_record *self) {
+    // Atomic, since a late hand-over may look at it at this moment.
+    return hf_load_relaxed(&self->critical.queue_state) == HF_QUEUE_IDLE;
+}
+
+static inline void hf_queue_enter(hf_queue_tail *tail, struct hf_thread_record *self) {
+    hf_store_relaxed(&self->next, NULL);
+    hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_WAITING);
+    // Release: whoever finds us through the tail finds our `next` cleared. Acquire: pairs with the predecessor's
+    // release.
+    struct hf_thread_record *before = hf_exchange_acq_rel(tail, self);
+    // Ourselves we meet only if a signal handler left this function by longjmp, which POSIX does not allow.
+    if (before == NULL || before == self)
+        hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_HEAD);
+    else
+        hf_store_release(&before->next, self); // pairs with the acquire in hf_queue_leave
+}
+
+static inline bool hf_queue_is_head(const struct hf_thread_record *self) {
+    // Acquire: pairs with the hand-over in hf_queue_leave.
+    return hf_load_acquire(&self->critical.queue_state) == HF_QUEUE_HEAD;
+}
+
+// Polls for which a leaver waits for a successor that has taken the tail and not yet linked itself (I5).
+enum { HF_QUEUE_LINK_POLLS = 64 };
+
+// Leaves from anywhere in the queue and hands the head to the successor, if there is one.
+static inline void hf_queue_leave(hf_queue_tail *tail, struct hf_thread_record *self) {
+    // While the tail is ours nobody is behind us, whatever a late link has put into `next`: so the tail decides first.
+    bool last = hf_load_relaxed(tail) == self && hf_cas_release(tail, self, NULL);
+    struct hf_thread_record *after = NULL;
+    if (!last) {
+        for (int polls = 0; polls < HF_QUEUE_LINK_POLLS; polls++) {
+            after = hf_load_acquire(&self->next);
+            if (after)
+                break;
+            hf_rest();
+        }
+    }
+    // Not critical any more by its place in the queue; a leaver that has got the lock is so by its depth.
+    hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_IDLE);
+    if (after)
+        hf_cas_release(&after->critical.queue_state, HF_QUEUE_WAITING, HF_QUEUE_HEAD);
+}
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Shown able to fail: without the look at the number of CPUs (a thread waits for one that never runs until time is
+// over); with one thread that takes both parts (the caller loses its CPUs).
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <thread>
+
+#include "cli/bench/line_transfer.hpp"
+#include "cli/experiment/usable_cpus.hpp"
+
+namespace {
+
+using namespace holdfast::cli;
+
+void stay_on(const std::vector<int> &cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int cpu : cpus)
+        CPU_SET(cpu, &set);
+    ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+TEST(line_transfer, takes_some_time_between_two_cpus) {
+    std::vector<int> cpus = usable_cpus();
+    if (cpus.size() < 2)
+        GTEST_SKIP() << "there is one CPU";
+    auto each_ns = line_transfer_ns();
+    for (int i = 0; i < 100 && !each_ns; i++) // others may keep the CPUs busy
+        each_ns = line_transfer_ns();
+    ASSERT_TRUE(each_ns);
+    EXPECT_GT(*each_ns, 1);
+    EXPECT_LT(*each_ns, 1e6);
+    EXPECT_EQ(usable_cpus(), cpus) << "the caller has its CPUs still";
+}
+
+TEST(line_transfer, is_not_measured_on_one_cpu) {
+    std::thread confined([] {
+        stay_on({usable_cpus().front()});
+        EXPECT_EQ(usable_cpus().size(), 1u);
+        EXPECT_EQ(line_transfer_ns(), std::nullopt);
+    });
+    confined.join();
+}
+
+} // namespace

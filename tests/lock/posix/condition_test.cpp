@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Condition variables, step by step: one thread plays all waiters, whose sleeps it ends as their turns come.
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+extern "C" {
+#include "lock/posix/condition.h"
+#include "park/word_lock.h"
+#include "thread/thread_record.h"
+}
+
+namespace {
+
+struct condition : testing::Test {
+    hf_condition shared{};
+    std::vector<hf_waiter> waiters{16};
+
+    void SetUp() override {
+        for (hf_waiter &waiter : waiters)
+            hf_condition_join(&shared, &waiter, nullptr);
+    }
+
+    // Their nodes are about to go.
+    void TearDown() override {
+        for (hf_waiter &waiter : waiters) {
+            if (waiter.state == HF_WAITER_WAITING)
+                hf_waiter_leave(&waiter);
+        }
+    }
+
+    void signal() { hf_waiter_give_turn(hf_condition_choose_one(&shared)); }
+
+    static bool has_its_turn(hf_waiter &waiter) {
+        hf_deadline soon = {CLOCK_MONOTONIC, {}};
+        clock_gettime(CLOCK_MONOTONIC, &soon.at);
+        return hf_condition_sleep(&waiter, &soon) == 0;
+    }
+
+    int turns_had() {
+        int had = 0;
+        for (hf_waiter &waiter : waiters)
+            had += has_its_turn(waiter);
+        return had;
+    }
+};
+
+// Shown able to fail: hf_condition_choose_one that takes the last waiter.
+TEST_F(condition, SignalsGoToTheFirstComers) {
+    signal();
+    signal();
+    EXPECT_TRUE(has_its_turn(waiters[0]));
+    EXPECT_TRUE(has_its_turn(waiters[1]));
+    EXPECT_FALSE(has_its_turn(waiters[2]));
+}
+
+TEST_F(condition, AllAreChosenOnce) {
+    size_t chosen = 0;
+    for (hf_waiter *each = hf_condition_choose_all(&shared); each; each = each->next_chosen, chosen++)
+        EXPECT_EQ(each->state, HF_WAITER_CHOSEN);
+    EXPECT_EQ(chosen, waiters.size());
+    EXPECT_FALSE(hf_condition_may_have_waiters(&shared));
+    EXPECT_EQ(hf_condition_choose_all(&shared), nullptr);
+    EXPECT_EQ(hf_condition_choose_one(&shared), nullptr);
+}
+
+TEST_F(condition, AWaiterMayLeaveFromAnywhere) {
+    for (size_t leaver : {0u, 7u, 15u})
+        EXPECT_TRUE(hf_waiter_leave(&waiters[leaver]));
+    for (size_t i = 0; i < waiters.size() - 3; i++)
+        signal();
+    EXPECT_EQ(turns_had(), 13);
+    EXPECT_EQ(hf_condition_choose_one(&shared), nullptr);
+}
+
+// Shown able to fail: hf_waiter_leave_cancelled without choose_another (C3).
+TEST_F(condition, ACancelledWaiterPassesItsSignalOn) {
+    signal();
+    hf_waiter_leave_cancelled(&waiters[0]);
+    EXPECT_TRUE(has_its_turn(waiters[1]));
+}
+
+// All other waiters have been chosen, so the memory may be used otherwise (C4). Shown able to fail: choose_another that
+// looks into the condition variable.
+TEST_F(condition, ACancelledWaiterDoesNotTouchWhatMayBeGone) {
+    signal();
+    for (hf_waiter *each = hf_condition_choose_all(&shared); each; each = each->next_chosen)
+        ;
+    shared.waiters.first = shared.waiters.last = reinterpret_cast<hf_waiter *>(64);
+    hf_waiter_leave_cancelled(&waiters[0]);
+    EXPECT_EQ(shared.waiters.first, reinterpret_cast<hf_waiter *>(64));
+}
+
+// Shown able to fail: a waiter that goes without unlinking itself.
+TEST_F(condition, ACancelledWaiterThatWasNotSignalledJustGoes) {
+    hf_waiter_leave_cancelled(&waiters[0]);
+    signal();
+    EXPECT_TRUE(has_its_turn(waiters[1]));
+    EXPECT_EQ(turns_had(), 1); // that one, which stays
+}
+
+// Shown able to fail: every second wake of use; a wake by a signal counted, too; the last use not halving the number.
+TEST_F(condition, KnowsWhoIsWokenInVain) {
+    auto broadcast = [this](unsigned locks_used) {
+        for (hf_waiter *each = hf_condition_choose_all(&shared), *next; each; each = next) {
+            next = each->next_chosen;
+            hf_waiter_give_turn(each);
+            EXPECT_TRUE(has_its_turn(*each));
+            hf_counters(hf_self())->acquisitions += 1 + locks_used; // the mutex again, and others
+            hf_condition_join(&shared, each, nullptr);
+        }
+    };
+    EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
+    broadcast(0);
+    EXPECT_TRUE(hf_condition_wakes_in_vain(&shared));
+    broadcast(1);
+    EXPECT_FALSE(hf_condition_wakes_in_vain(&shared)) << "they have used another lock, or the mutex again";
+}
+
+TEST_F(condition, SignalsAreNotInVain) {
+    for (int i = 0; i < 100; i++) {
+        hf_waiter *chosen = hf_condition_choose_one(&shared);
+        hf_waiter_give_turn(chosen);
+        EXPECT_TRUE(has_its_turn(*chosen));
+        hf_condition_join(&shared, chosen, nullptr);
+    }
+    EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
+}
+
+TEST_F(condition, OwedTurnsAreGivenTogether) {
+    hf_turns_owed owed = 0;
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    EXPECT_EQ(turns_had(), 0);
+    hf_turns_give_all(owed);
+    EXPECT_EQ(turns_had(), 3);
+}
+
+// Shown able to fail: hf_waiter_move_to without the move (nobody is found), or without its announcement.
+TEST(condition_move, WhoIsMovedSleepsOnAtTheMutex) {
+    hf_condition shared{};
+    int moved = 0;
+    for (int round = 0; round < 50 || (moved == 0 && round < 1000); round++) {
+        hf_waiter waiter{};
+        uint32_t word = HF_WORD_HELD;
+        hf_condition_join(&shared, &waiter, nullptr);
+        std::thread sleeper([&] { EXPECT_EQ(hf_condition_sleep(&waiter, nullptr), 0); });
+        // Not always enough for it to sleep; then nobody is moved, and it has its turn all the same.
+        usleep(round < 50 ? 1000 : 20'000);
+        hf_waiter *chosen = hf_condition_choose_all(&shared);
+        ASSERT_EQ(chosen, &waiter);
+        hf_waiter_move_to(&word, chosen);
+        EXPECT_EQ(word, HF_WORD_HELD_WITH_SLEEPERS);
+        EXPECT_EQ(hf_sleepers_at(&word)->state, 1u) << "counted there (S1)";
+        hf_sleeper_goes(&word);
+        moved += syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0) == 1;
+        sleeper.join();
+        EXPECT_TRUE(waiter.moved);
+    }
+    EXPECT_GT(moved, 0);
+}
+
+TEST_F(condition, AForkedChildHasNoneOfTheWaitersAndOwesThemNothing) {
+    hf_turns_owed owed = 0;
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    pid_t child = fork();
+    if (child == 0) {
+        hf_turns_give_all(owed);
+        hf_waiter own;
+        hf_condition_join(&shared, &own, nullptr);
+        signal();
+        hf_turns_owed own_debt = owed; // a mutex that was locked at the fork
+        hf_condition_join(&shared, &own, nullptr);
+        hf_turns_owe(&own_debt, hf_condition_choose_one(&shared));
+        hf_turns_give_all(own_debt);
+        _exit(turns_had() == 0 && has_its_turn(own) ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
+// Shown able to fail: with the process's depth told by the four lower bits alone, the sixteenth descendant gives turns.
+TEST_F(condition, ADescendantOwesNothingHoweverFarDown) {
+    constexpr int far = 40;
+    hf_turns_owed owed = 0;
+    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    for (int depth = 1; depth <= far; depth++) {
+        pid_t child = fork();
+        if (child > 0) {
+            int status = -1;
+            waitpid(child, &status, 0);
+            if (depth > 1)
+                _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+            EXPECT_EQ(status, 0);
+            break;
+        }
+        hf_turns_give_all(owed);
+        hf_turns_owed own = owed; // begins anew: what it owes is its own alone
+        hf_waiter own_waiter{};
+        own_waiter.state = HF_WAITER_CHOSEN;
+        hf_turns_owe(&own, &own_waiter);
+        if (waiters[0].turn == HF_TURN_GIVEN || own_waiter.next_chosen)
+            _exit(1);
+        if (depth == far)
+            _exit(0);
+    }
+    hf_turns_give_all(owed);
+    EXPECT_EQ(turns_had(), 1);
+}
+
+// A handler of the program's that runs in forked children before Holdfast's own: as registered by the constructor of a
+// library that the program is linked with.
+bool early_handler_waits = false;
+
+void wait_with_each_of_many() {
+    if (!early_handler_waits)
+        return;
+    alarm(120);
+    static std::vector<hf_condition> others(32768); // some under each of the lists' locks
+    hf_waiter own;
+    for (hf_condition &other : others) {
+        hf_condition_join(&other, &own, nullptr);
+        if (!hf_waiter_leave(&own))
+            _exit(1);
+    }
+    alarm(0);
+}
+
+__attribute__((constructor(101))) void register_early_handler() {
+    pthread_atfork(nullptr, nullptr, wait_with_each_of_many);
+}
+
+// Shown able to fail: without MADV_WIPEONFORK a lock that another thread had at the fork is never given back.
+TEST(condition_fork, ListsAreFreeInTheFirstHandlerOfAChild) {
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> team;
+    for (int i = 0; i < 3; i++)
+        team.emplace_back([&stop] {
+            hf_condition condition{};
+            hf_waiter own;
+            while (!stop) {
+                hf_condition_join(&condition, &own, nullptr);
+                hf_waiter_leave(&own);
+            }
+        });
+    early_handler_waits = true;
+    for (int round = 0; round < 100; round++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        int status = -1;
+        waitpid(child, &status, 0);
+        ASSERT_EQ(status, 0) << "round " << round;
+    }
+    early_handler_waits = false;
+    stop = true;
+    for (auto &thread : team)
+        thread.join();
+}
+
+} // namespace
