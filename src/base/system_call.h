@@ -8,6 +8,7 @@
 #define HF_BASE_SYSTEM_CALL_H
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +32,11 @@ static inline long hf_sys_futex(const uint32_t *word, int operation, uint32_t va
 static inline long hf_sys_futex_requeue(const uint32_t *word, int operation, int wakes, int moves,
                                         const uint32_t *second_word) {
     return hf_system_call(SYS_futex, (long)word, operation, wakes, moves, (long)second_word, 0);
+}
+
+// FUTEX_WAKE_OP, which changes the second word in one step and wakes nobody.
+static inline long hf_sys_futex_change(const uint32_t *word, uint32_t *changed, uint32_t change) {
+    return hf_system_call(SYS_futex, (long)word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, (long)changed, change);
 }
 
 static inline long hf_sys_membarrier(int command) {
@@ -104,6 +110,12 @@ static inline long hf_sys_madvise(void *memory, size_t bytes, int advice) {
     return hf_system_call(SYS_madvise, (long)memory, (long)bytes, advice, 0, 0, 0);
 }
 
+// Maps the pages of a shared mapping that begin at `memory` once more, and those behind them in the file.
+static inline void *hf_sys_mremap_again(void *memory, size_t bytes) {
+    long result = hf_system_call(SYS_mremap, (long)memory, 0, (long)bytes, MREMAP_MAYMOVE, 0, 0);
+    return (void *)result; // NOLINT(performance-no-int-to-ptr)
+}
+
 static inline bool hf_sys_mremap_fixed(void *memory, size_t bytes, void *to) {
     return hf_system_call(SYS_mremap, (long)memory, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (long)to,
                           0) == (long)to;
@@ -113,6 +125,12 @@ static inline bool hf_sys_mremap_fixed(void *memory, size_t bytes, void *to) {
 static inline void *hf_map_memory(size_t bytes) {
     void *mapped = hf_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return hf_mmap_error(mapped) ? NULL : mapped;
+}
+
+// The same in the place of what is mapped there.
+static inline bool hf_map_memory_at(void *at, size_t bytes) {
+    return !hf_mmap_error(
+        hf_sys_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
 // Files.

@@ -3,53 +3,121 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
+#include "base/shared_memory.h"
 #include "base/system_call.h"
 #include "observe/creation_sites.h"
 #include "observe/rule_matches.h"
 #include "observe/thread_holds.h"
 
-struct hf_noting hf_noting __attribute__((aligned(4096), visibility("hidden")));
+struct hf_noting hf_noting __attribute__((visibility("hidden")));
 _Static_assert(sizeof(hf_noting) == 4096, "nothing else is wiped");
 _Static_assert(sizeof(struct hf_statistics_header) <= HF_STATISTICS_HEADER_BYTES, "it has room");
-// All parts begin where a page does, so that what nothing was noted in takes no memory.
-_Static_assert(HF_STATISTICS_LOCKS_OFFSET % 4096 == 0 && HF_STATISTICS_HOLDS_OFFSET % 4096 == 0 &&
-                   HF_STATISTICS_THREADS_OFFSET % 4096 == 0,
-               "whole pages");
 
 // After so many ticks (a second or two on x86, longer where the counter is slow) an observation gives place to another.
 static const uint64_t observed_for_long_ticks = 1ull << 32;
 
+static struct hf_statistics_header *header_in(char *memory) {
+    return (struct hf_statistics_header *)memory;
+}
+
 static void forget_in_child(void) {
     hf_store_relaxed(&hf_noting.memory, NULL); // for kernels that do not wipe
+    memset(hf_noting.level, 0, sizeof(hf_noting.level));
+    hf_noting.keeps_maps = false;
+}
+
+static size_t bytes_of(uint32_t level) {
+    return hf_statistics_level_at(level + 1) - hf_statistics_level_at(level);
+}
+
+static bool names_are_there(char *level, uint32_t number) {
+    enum { PAGE_BYTES = 4096 };
+    for (size_t at = 0; at < hf_statistics_entries_at(number); at += PAGE_BYTES) {
+        if (!hf_memory_is_there(level + at))
+            return false;
+    }
+    return true;
+}
+
+// Maps the header and the first level, which the header lies before.
+static char *map_beginning(int fd) {
+    const size_t bytes = hf_statistics_level_at(1);
+    char *memory = (char *)hf_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int error = hf_mmap_error(memory);
+    if (!error && hf_memory_is_there(memory) && names_are_there(memory + hf_statistics_level_at(0), 0) &&
+        header_in(memory)->version == HF_STATISTICS_VERSION) {
+        hf_sys_madvise(memory, bytes, MADV_DONTDUMP);
+        return memory;
+    }
+    if (!error)
+        hf_sys_munmap(memory, bytes);
+    errno = error ? error : EPROTO;
+    return NULL;
 }
 
 bool hf_statistics_begin(int fd) {
     static bool watches_forks;
-    void *memory = hf_sys_mmap(NULL, HF_STATISTICS_THREADS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    int error = hf_mmap_error(memory);
-    if (error) {
-        errno = error;
+    char *memory = map_beginning(fd);
+    if (!memory)
+        return false;
+    if (!hf_thread_counters_share(fd, HF_STATISTICS_THREADS_OFFSET, &header_in(memory)->counters)) {
+        hf_sys_munmap(memory, hf_statistics_level_at(1));
         return false;
     }
-    const struct hf_statistics_header *header = memory;
-    if (header->version != HF_STATISTICS_VERSION || !hf_thread_counters_share(fd, HF_STATISTICS_THREADS_OFFSET)) {
-        hf_sys_munmap(memory, HF_STATISTICS_THREADS_OFFSET);
-        errno = EPROTO;
-        return false;
-    }
-    hf_sys_madvise(memory, HF_STATISTICS_THREADS_OFFSET, MADV_DONTDUMP);
     hf_sys_madvise(&hf_noting, sizeof(hf_noting), MADV_WIPEONFORK);
     hf_creation_sites_begin();
     if (!watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, forget_in_child) == 0;
+    hf_noting.level[0] = memory + hf_statistics_level_at(0);
+    hf_store_relaxed(&header_in(memory)->levels, 1);
     hf_store_relaxed(&hf_noting.memory, memory);
     hf_rule_matches_begin();
     return true;
 }
 
-static struct hf_statistics_header *header_in(char *memory) {
-    return (struct hf_statistics_header *)memory;
+static void note_refusal(void) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    if (memory)
+        hf_store_relaxed(&header_in(memory)->refused, 1);
+}
+
+// NULL: the kernel refuses, or a limit is reached.
+static char *map_level_behind(char *before, uint32_t number) {
+    char *level = hf_map_what_follows(before + bytes_of(number - 1), bytes_of(number));
+    if (!level || names_are_there(level, number))
+        return level;
+    hf_sys_munmap(level, bytes_of(number));
+    return NULL;
+}
+
+// Threads that come here together map it each for itself; the first one's stays.
+static char *map_level(char *memory, uint32_t number) {
+    char *before = hf_load_acquire(&hf_noting.level[number - 1]);
+    char *level = map_level_behind(before, number);
+    if (!level) {
+        note_refusal();
+        hf_store_relaxed(&hf_noting.keeps_maps, true);
+    } else if (hf_cas_release(&hf_noting.level[number], NULL, level)) { // pairs with the acquire in hf_statistics_level
+        hf_store_relaxed(&header_in(memory)->levels, number + 1);
+    } else {
+        hf_sys_munmap(level, bytes_of(number));
+    }
+    return hf_load_acquire(&hf_noting.level[number]);
+}
+
+char *hf_statistics_level(uint32_t number) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    char *level = hf_load_acquire(&hf_noting.level[number]);
+    if (level || number == 0 || !memory || hf_load_relaxed(&hf_noting.keeps_maps))
+        return level;
+    return map_level(memory, number);
+}
+
+void hf_statistics_stay_mapped(void) {
+    hf_store_relaxed(&hf_noting.keeps_maps, true);
+    hf_thread_counters_stay_mapped();
 }
 
 void hf_note_binding_apart(void) {
@@ -74,49 +142,69 @@ static void raise_to(uint64_t *longest, uint64_t ticks, uint32_t *whose, uint32_
     }
 }
 
-static uint64_t *names_in(char *memory) {
-    return (uint64_t *)(memory + HF_STATISTICS_NAMES_OFFSET);
-}
-
-static struct hf_lock_statistics *entries_in(char *memory) {
-    return (struct hf_lock_statistics *)(memory + HF_STATISTICS_LOCKS_OFFSET);
-}
-
 // The lock's entry, if it has one.
-static struct hf_lock_statistics *known_entry_of(char *memory, uint64_t lock) {
-    uint32_t place = hf_statistics_first_place(lock);
-    for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % HF_STATISTICS_LOCKS) {
-        uint64_t name = hf_load_relaxed(&names_in(memory)[place]);
-        if (name == lock)
-            return &entries_in(memory)[place];
-        if (name == 0)
-            return NULL;
+static struct hf_lock_statistics *known_entry_of(uint64_t lock) {
+    for (uint32_t number = 0; number < HF_STATISTICS_LEVELS; number++) {
+        char *level = hf_load_acquire(&hf_noting.level[number]); // pairs with the release in map_level
+        uint32_t place = level ? hf_statistics_first_place(lock, number) : 0;
+        for (int probes = 0; level && probes < HF_STATISTICS_PROBES; probes++) {
+            uint64_t name = hf_load_relaxed(&hf_statistics_names(level)[place]);
+            if (name == lock)
+                return &hf_statistics_entries(level, number)[place];
+            if (name == 0)
+                return NULL;
+            place = (place + 1) % hf_statistics_places(number);
+        }
     }
     return NULL;
 }
 
-// The lock's entry, from now on if it had none; NULL when there is no place (N3).
-static struct hf_lock_statistics *entry_of(char *memory, uint64_t lock, enum hf_statistics_kind kind) {
-    uint64_t *names = names_in(memory);
-    struct hf_lock_statistics *entries = entries_in(memory);
-    uint32_t place = hf_statistics_first_place(lock);
-    for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % HF_STATISTICS_LOCKS) {
+// Its ends may lie in two pages.
+static bool entry_is_there(struct hf_lock_statistics *entry) {
+    return hf_memory_is_there(entry) && hf_memory_is_there(&entry->hold_histogram[HF_HISTOGRAM_BUCKETS - 1]);
+}
+
+enum place_found { PLACE_IS_ITS, PLACES_ARE_OTHERS, PLACE_IS_REFUSED };
+
+// Finds the lock's place in a level, or takes one.
+static enum place_found take_place(char *level, uint32_t number, uint64_t lock, struct hf_lock_statistics **entry) {
+    uint64_t *names = hf_statistics_names(level);
+    uint32_t place = hf_statistics_first_place(lock, number);
+    for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % hf_statistics_places(number)) {
+        *entry = &hf_statistics_entries(level, number)[place];
         uint64_t name = hf_load_relaxed(&names[place]);
+        if (name == 0 && !entry_is_there(*entry)) // N6
+            return PLACE_IS_REFUSED;
         // Who comes second to a free place finds the first one's lock there, which may be the same (N1).
         if (name == 0 && !hf_cas_relaxed(&names[place], 0, lock))
             name = hf_load_relaxed(&names[place]);
         else if (name == 0) {
             name = lock;
-            hf_store_relaxed(&entries[place].creation_site, hf_creation_site_of(lock));
+            hf_store_relaxed(&(*entry)->creation_site, hf_creation_site_of(lock));
         }
-        if (name != lock)
-            continue;
-        if (kind != HF_STATISTICS_UNKNOWN && hf_load_relaxed(&entries[place].kind) != kind)
-            hf_store_relaxed(&entries[place].kind, kind);
-        return &entries[place];
+        if (name == lock)
+            return PLACE_IS_ITS;
     }
-    add(&header_in(memory)->not_noted, 1);
-    return NULL;
+    return PLACES_ARE_OTHERS;
+}
+
+// The lock's entry, from now on if it had none; NULL when there is no place (N3).
+static struct hf_lock_statistics *entry_of(char *memory, uint64_t lock, enum hf_statistics_kind kind) {
+    struct hf_lock_statistics *entry = NULL;
+    enum place_found found = PLACES_ARE_OTHERS;
+    for (uint32_t number = 0; number < HF_STATISTICS_LEVELS && found == PLACES_ARE_OTHERS; number++) {
+        char *level = hf_statistics_level(number);
+        found = level ? take_place(level, number, lock, &entry) : PLACE_IS_REFUSED;
+    }
+    if (found != PLACE_IS_ITS) {
+        if (found == PLACE_IS_REFUSED)
+            note_refusal();
+        add(&header_in(memory)->not_noted, 1);
+        return NULL;
+    }
+    if (kind != HF_STATISTICS_UNKNOWN && hf_load_relaxed(&entry->kind) != kind)
+        hf_store_relaxed(&entry->kind, kind);
+    return entry;
 }
 
 // Ticks of two CPUs may differ a little.
@@ -154,7 +242,7 @@ static void note_without_hold(const void *lock, const struct hf_observation *see
 
 static void note_hold(char *memory, uint64_t lock, struct hf_thread_record *self, uint64_t ticks,
                       enum hf_hold_source source) {
-    if (!hf_thread_holds_add(memory, self, lock, ticks, source))
+    if (!hf_thread_holds_add(self, lock, ticks, source))
         add(&header_in(memory)->not_noted, 1);
 }
 
@@ -258,7 +346,7 @@ void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum h
 void hf_note_creation(const void *lock, const void *site) {
     hf_creation_sites_note(lock, site);
     char *memory = hf_load_relaxed(&hf_noting.memory);
-    struct hf_lock_statistics *entry = memory ? known_entry_of(memory, (uintptr_t)lock) : NULL;
+    struct hf_lock_statistics *entry = memory ? known_entry_of((uintptr_t)lock) : NULL;
     if (entry)
         hf_store_relaxed(&entry->creation_site, hf_creation_site_of((uintptr_t)lock));
 }

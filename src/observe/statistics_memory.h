@@ -4,21 +4,36 @@
 //
 //     offset
 //     0                              header          who, what could not be noted, what rules matched
-//     HF_STATISTICS_NAMES_OFFSET     lock addresses  an open-addressed table; 0 is a free place
-//     HF_STATISTICS_LOCKS_OFFSET     lock entries    entry i is of the lock whose address is in place i
-//     HF_STATISTICS_HOLDS_OFFSET     thread holds    a row for each thread that is noted to have held locks
+//     hf_statistics_level_at(0)      a level         for 64 locks and as many threads
+//     hf_statistics_level_at(1)      the next        for 256
+//     hf_statistics_level_at(2)      the last        for 1,024
 //     HF_STATISTICS_THREADS_OFFSET   thread counters HF_SHARED_SLABS slabs of them (thread/thread_record.h)
+//
+// A level has, one behind the other,
+//
+//     lock addresses  an open-addressed table; 0 is a free place
+//     lock entries    entry i is of the lock whose address is in place i
+//     thread holds    a row for each thread that is noted to have held locks
 //
 //            CAS by the first thread that notes something of the lock
 //     FREE (0) ------------------------------------------------------> the lock's, until the process ends
+//
+// The process maps the first level, and each further one when something finds no place in those before it: what it maps
+// counts towards its limits, and is in memory as a whole under mlockall. Nothing is written where the kernel has not
+// been asked for the memory before (N6).
 //
 // N1  A place never changes hands. So who has found a lock's place may remember it, and an entry sums up all locks that
 //     have ever lain at its address.
 // N2  Counts only grow. They are added relaxed, each by itself: a reader that looks between two of them sees one
 //     without the other.
-// N3  A lock is in one of the HF_STATISTICS_PROBES places from its first one on, or in none: then it is counted in
-//     `not_noted`.
+// N3  A lock is in one of the HF_STATISTICS_PROBES places of a level from its first one there on, if by then those of
+//     all levels before were others'; or in none: then it is counted in `not_noted`.
+// N6  An address stands in a place only when there is memory behind the whole entry, and a tid in a row likewise. Were
+//     it found missing by a store, that would end the process (SIGBUS: vm.overcommit_memory=2).
 // N4 and N5, of threads' rows, are in thread_holds.h.
+//
+// Readers copy what they want by system calls: where nothing was written they get zeros, and no memory is used up for
+// them, as it would be by looking through a mapping.
 //
 // Which holders were preempted the monitor knows, and tells by itself (HF_REQUEST_ABSENCES, hint/registration.h).
 // What is counted and what is estimated: docs/statistics.md. Times are in ticks of the machine's counter
@@ -30,17 +45,17 @@
 #include <stdint.h>
 
 #include "base/address_hash.h"
+#include "base/shared_memory.h"
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 5
+#define HF_STATISTICS_VERSION 6
 
 enum {
-    HF_STATISTICS_LOCKS = 1024, // a power of two
+    HF_STATISTICS_LEVELS = 3,
     HF_STATISTICS_PROBES = 64,
     HF_STATISTICS_HEADER_BYTES = 4096,
-    HF_STATISTICS_HOLDERS = 1024, // threads alive at once whose holds are noted
-    HF_STATISTICS_HOLDS = 7,      // locks of each
+    HF_STATISTICS_HOLDS = 7, // locks of a thread
     HF_STATISTICS_RULES = 15,
     HF_STATISTICS_RULE_BYTES = 136,
 };
@@ -122,25 +137,59 @@ struct hf_rule_statistics {
     char name[HF_STATISTICS_RULE_BYTES]; // "mutex@db_lock", a 0 at its end; empty: there is no such rule
 };
 
+// In a page of its own, whose memory is there from the start.
 struct hf_statistics_header {
     uint32_t version;
     uint32_t process;   // as the server sees it
     uint64_t not_noted; // observations for which there was no place (N3)
+    uint32_t levels;    // that are mapped, hence may have something in them; 0: the process has not begun to note
+    uint32_t refused;   // 1: the kernel refused to map a level, or memory for something in one
+    struct hf_counters_shared counters;
     struct hf_rule_statistics rules[HF_STATISTICS_RULES];
     uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
 };
 
-#define HF_STATISTICS_NAMES_OFFSET ((size_t)HF_STATISTICS_HEADER_BYTES)
-#define HF_STATISTICS_LOCKS_OFFSET (HF_STATISTICS_NAMES_OFFSET + HF_STATISTICS_LOCKS * sizeof(uint64_t))
-#define HF_STATISTICS_HOLDS_OFFSET                                                                                     \
-    (HF_STATISTICS_LOCKS_OFFSET + HF_STATISTICS_LOCKS * sizeof(struct hf_lock_statistics))
-#define HF_STATISTICS_THREADS_OFFSET                                                                                   \
-    (HF_STATISTICS_HOLDS_OFFSET + HF_STATISTICS_HOLDERS * sizeof(struct hf_thread_holds))
+// Of locks, and of rows for threads.
+static inline uint32_t hf_statistics_places(uint32_t level) {
+    return 64u << 2 * level;
+}
+
+static inline size_t hf_statistics_entries_at(uint32_t level) {
+    return hf_statistics_places(level) * sizeof(uint64_t);
+}
+
+static inline size_t hf_statistics_holds_at(uint32_t level) {
+    return hf_statistics_entries_at(level) + hf_statistics_places(level) * sizeof(struct hf_lock_statistics);
+}
+
+// With HF_STATISTICS_LEVELS: where the last one ends. Each ends with a granule.
+static inline size_t hf_statistics_level_at(uint32_t level) {
+    size_t offset = HF_STATISTICS_HEADER_BYTES;
+    for (uint32_t before = 0; before < level; before++) {
+        offset += hf_statistics_holds_at(before) + hf_statistics_places(before) * sizeof(struct hf_thread_holds);
+        offset = (offset + HF_GRANULE_BYTES - 1) / HF_GRANULE_BYTES * HF_GRANULE_BYTES;
+    }
+    return offset;
+}
+
+#define HF_STATISTICS_THREADS_OFFSET hf_statistics_level_at(HF_STATISTICS_LEVELS)
 #define HF_STATISTICS_BYTES (HF_STATISTICS_THREADS_OFFSET + HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES)
 
-// The place at which the search for a lock begins.
-static inline uint32_t hf_statistics_first_place(uint64_t address) {
-    return (uint32_t)(hf_address_hash(address, 32) % HF_STATISTICS_LOCKS);
+// The place of a level at which the search for a lock begins.
+static inline uint32_t hf_statistics_first_place(uint64_t address, uint32_t level) {
+    return (uint32_t)(hf_address_hash(address, 32) % hf_statistics_places(level));
+}
+
+static inline uint64_t *hf_statistics_names(char *level) {
+    return (uint64_t *)(void *)level;
+}
+
+static inline struct hf_lock_statistics *hf_statistics_entries(char *level, uint32_t number) {
+    return (struct hf_lock_statistics *)(void *)(level + hf_statistics_entries_at(number));
+}
+
+static inline struct hf_thread_holds *hf_statistics_rows(char *level, uint32_t number) {
+    return (struct hf_thread_holds *)(void *)(level + hf_statistics_holds_at(number));
 }
 
 #endif

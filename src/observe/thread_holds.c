@@ -2,6 +2,8 @@
 // States and invariants: thread_holds.h.
 #include "observe/thread_holds.h"
 
+#include "observe/observation.h"
+
 enum { HF_ROW_PROBES = 16 };
 
 static void clear(struct hf_thread_holds *row) {
@@ -10,10 +12,15 @@ static void clear(struct hf_thread_holds *row) {
     hf_store_relaxed(&row->counted, 0);
 }
 
-static struct hf_thread_holds *take_row(char *memory, uint32_t tid) {
-    struct hf_thread_holds *rows = (struct hf_thread_holds *)(memory + HF_STATISTICS_HOLDS_OFFSET);
+static struct hf_thread_holds *take_row_in(char *level, uint32_t number, uint32_t tid) {
+    enum { PAGE_BYTES = 4096 };
+    struct hf_thread_holds *rows = hf_statistics_rows(level, number);
+    uintptr_t page_there = 0;
     for (uint32_t probe = 0; probe < HF_ROW_PROBES; probe++) {
-        struct hf_thread_holds *row = &rows[(tid + probe) % HF_STATISTICS_HOLDERS];
+        struct hf_thread_holds *row = &rows[(tid + probe) % hf_statistics_places(number)];
+        if ((uintptr_t)row / PAGE_BYTES != page_there && !hf_memory_is_there(row)) // N6
+            return NULL;
+        page_there = (uintptr_t)row / PAGE_BYTES;
         // Acquire: pairs with the release of the thread that had the row and exits (thread_record.c).
         if (hf_load_relaxed(&row->tid) != HF_ROW_FREE || !hf_cas_acquire(&row->tid, HF_ROW_FREE, HF_ROW_BEING_CLEARED))
             continue;
@@ -24,11 +31,21 @@ static struct hf_thread_holds *take_row(char *memory, uint32_t tid) {
     return NULL;
 }
 
+static struct hf_thread_holds *take_row(uint32_t tid) {
+    for (uint32_t number = 0; number < HF_STATISTICS_LEVELS; number++) {
+        char *level = hf_statistics_level(number);
+        struct hf_thread_holds *row = level ? take_row_in(level, number, tid) : NULL;
+        if (row || !level)
+            return row;
+    }
+    return NULL;
+}
+
 // The row remembered is the thread's own: a forked child has another record, which remembers none.
-static struct hf_thread_holds *row_of(char *memory, struct hf_thread_record *self) {
+static struct hf_thread_holds *row_of(struct hf_thread_record *self) {
     uint32_t **own = &hf_private(self)->holds_owner;
     if (!*own) {
-        struct hf_thread_holds *row = take_row(memory, self->tid);
+        struct hf_thread_holds *row = take_row(self->tid);
         *own = row ? &row->tid : NULL;
     }
     return (struct hf_thread_holds *)(void *)*own; // its first field
@@ -53,9 +70,8 @@ static int place_of(struct hf_thread_holds *row, uint64_t lock) {
     return least;
 }
 
-bool hf_thread_holds_add(char *memory, struct hf_thread_record *self, uint64_t lock, uint64_t ticks,
-                         enum hf_hold_source source) {
-    struct hf_thread_holds *row = self->tid ? row_of(memory, self) : NULL;
+bool hf_thread_holds_add(struct hf_thread_record *self, uint64_t lock, uint64_t ticks, enum hf_hold_source source) {
+    struct hf_thread_holds *row = self->tid ? row_of(self) : NULL;
     if (!row)
         return false;
     int place = place_of(row, lock);

@@ -27,8 +27,8 @@ enum hf_hold_source {
 };
 
 // The caller has held the lock for so long. Returns false when there is no row for it.
-bool hf_thread_holds_add(char *memory, struct hf_thread_record *self, uint64_t lock, uint64_t ticks,
-                         enum hf_hold_source source) __attribute__((cold, visibility("hidden")));
+bool hf_thread_holds_add(struct hf_thread_record *self, uint64_t lock, uint64_t ticks, enum hf_hold_source source)
+    __attribute__((cold, visibility("hidden")));
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,8 @@
 // (docs/sandboxes.md). Else both are the next ones of their name.
 //
 //     no sandbox is known of   unlocks store plainly, a sleeper pays by membarrier(2)          park/sleeper_counts.h
-//     one is about to be       they exchange, for good; and records that were left behind stay   thread/thread_record.h
+//     one is about to be       they exchange, for good; records that were left behind stay       thread/thread_record.h
+//                              no more memory is mapped for statistics                           observe/observation.h
 //
 // Both jump to the next function as their last act (-foptimize-sibling-calls): syscall(SYS_clone) returns twice.
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 
 #include "base/system_call.h"
+#include "observe/observation.h"
 #include "park/membarrier.h"
 #include "park/sleeper_counts.h"
 #include "preload/symbol_version.h"
@@ -37,6 +39,7 @@ static __attribute__((noinline, cold)) void do_without(void) {
     hf_sleepers_may_be_uncounted(); // the last membarrier
     hf_heavy_fence_forgo();
     hf_thread_records_stay_left();
+    hf_statistics_stay_mapped();
 }
 
 static long interposed_syscall(long number, HF_SYSCALL_PARAMETERS) {

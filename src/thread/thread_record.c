@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "base/shared_memory.h"
 #include "base/system_call.h"
 #include "park/fork_mark.h"
 #include "park/masked_lock.h"
@@ -24,8 +25,9 @@ static struct {
     uint64_t classes;       // numbers of classes of their own that threads have been given
     uint32_t threads;       // that have ever had a record, in this process and those that it was forked from
     bool notes;             // acquisitions are to be noted
-    uint32_t shared_slabs;  // slabs whose counters can still be shared
-    char *shared_counters;  // the shared memory for their counters
+    struct hf_counters_shared *shared; // NULL: no counters are
+    char *shared_end;                  // where those of the last such slab end, which need not be the newest
+    bool keeps_maps;                   // no more are shared
 } pool = {.slab_used = HF_SLAB_RECORDS};
 
 // By a key we learn that a thread exits. It is one that no program misses: not the first (0 is what a variable says
@@ -49,6 +51,8 @@ _Static_assert(sizeof(struct hf_thread_counters) == HF_CACHE_LINE_BYTES &&
                    sizeof(struct hf_thread_private) == HF_CACHE_LINE_BYTES &&
                    sizeof(struct hf_reads_held) == HF_CACHE_LINE_BYTES,
                "found from the record at a fixed distance");
+_Static_assert(HF_SLAB_COUNTERS_BYTES % HF_GRANULE_BYTES == 0 && HF_SLAB_COUNTERS_OFFSET % HF_GRANULE_BYTES == 0,
+               "counters are mapped by themselves");
 
 static void (*slices_watcher)(struct hf_thread_record *self, bool exits);
 
@@ -74,14 +78,37 @@ _Static_assert(offsetof(__typeof__(overflow), counters) == HF_SLAB_COUNTERS_OFFS
                    offsetof(__typeof__(overflow), private_part) == HF_SLAB_PRIVATE_OFFSET,
                "laid out as a slab is");
 
-// Moves the next part of the shared memory to where the slab has its counters. Should that fail they stay private: the
-// slab works, and only its counts are not reported.
+static char *counters_of(struct hf_thread_record *slab) {
+    return (char *)slab + HF_SLAB_COUNTERS_OFFSET;
+}
+
+static bool has_shared_counters(struct hf_thread_record *slab) {
+    return pool.shared && pool.shared_end == counters_of(slab) + HF_SLAB_COUNTERS_BYTES;
+}
+
+static void note_shared_counters_of(struct hf_thread_record *slab) {
+    pool.shared_end = counters_of(slab) + HF_SLAB_COUNTERS_BYTES;
+    hf_store_relaxed(&pool.shared->slabs, pool.shared->slabs + 1);
+}
+
+static void note_refusal(void) {
+    hf_store_relaxed(&pool.shared->refused, pool.shared->refused + 1);
+}
+
+// Maps the next part of the shared memory where the slab has its counters. Should that fail they stay private: the slab
+// works, and only its counts are not reported.
 static void share_counters_of(struct hf_thread_record *slab) {
-    if (pool.shared_slabs == 0)
+    if (!pool.shared)
         return;
-    hf_sys_mremap_fixed(pool.shared_counters, HF_SLAB_COUNTERS_BYTES, (char *)slab + HF_SLAB_COUNTERS_OFFSET);
-    pool.shared_counters += HF_SLAB_COUNTERS_BYTES;
-    pool.shared_slabs--;
+    bool more = pool.shared->slabs < HF_SHARED_SLABS && !pool.keeps_maps;
+    char *next = more ? hf_map_what_follows(pool.shared_end, HF_SLAB_COUNTERS_BYTES) : NULL;
+    if (next && hf_sys_mremap_fixed(next, HF_SLAB_COUNTERS_BYTES, counters_of(slab))) {
+        note_shared_counters_of(slab);
+        return;
+    }
+    if (next)
+        hf_sys_munmap(next, HF_SLAB_COUNTERS_BYTES);
+    note_refusal();
 }
 
 static struct hf_thread_record **slab_before(struct hf_thread_record *slab) {
@@ -153,14 +180,29 @@ static struct hf_thread_record *take_free(void) {
     return record;
 }
 
+// Is there memory for the counters of the slab's next record? Where there is none to be shared they are private from
+// here to the end of the page.
+static bool has_counters_for_next(void) {
+    enum { PAGE_BYTES = 4096, COUNTERS_A_PAGE = PAGE_BYTES / sizeof(struct hf_thread_counters) };
+    struct hf_thread_counters *next = hf_counters(&pool.slab[pool.slab_used]);
+    if (pool.slab_used % COUNTERS_A_PAGE != 0 || !has_shared_counters(pool.slab) || hf_memory_is_there(next))
+        return true;
+    note_refusal();
+    return hf_map_memory_at(next, PAGE_BYTES);
+}
+
+static struct hf_thread_record *take_next_of_slab(void) {
+    return has_counters_for_next() ? &pool.slab[pool.slab_used++] : NULL;
+}
+
 static struct hf_thread_record *take_from_slab(void) {
     if (pool.slab_used < HF_SLAB_RECORDS)
-        return &pool.slab[pool.slab_used++];
+        return take_next_of_slab();
     sweep_if_due();
     struct hf_thread_record *swept = take_free();
     if (swept)
         return swept;
-    return map_slab() ? &pool.slab[pool.slab_used++] : NULL;
+    return map_slab() ? take_next_of_slab() : NULL;
 }
 
 // Threads of other processes that share the memory have other numbers, and look gone to us. Worse, a thread whose first
@@ -214,7 +256,7 @@ static __attribute__((noinline)) void start_over_in_child(void) {
         return;
     pool.word = HF_WORD_FREE;
     forget_slabs();
-    pool.shared_slabs = 0;
+    pool.shared = NULL;
     pool.notes = false;
     pool.process = hf_tids_are_libcs() ? 0 : hf_sys_getpid(); // see start_over_by_handler
     pool.taken_by_stranger = false;
@@ -372,22 +414,39 @@ int64_t hf_thread_record_tls_offset(void) {
     return (int64_t)((char *)&hf_self_record - hf_thread_pointer());
 }
 
-bool hf_thread_counters_share(int fd, size_t offset) {
-    size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
-    void *memory = hf_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    int error = hf_mmap_error(memory);
-    if (error) {
-        errno = error;
-        return false;
-    }
-    hf_sys_madvise(memory, bytes, MADV_DONTDUMP);
+void hf_thread_counters_stay_mapped(void) {
+    sigset_t saved;
+    lock_pool(&saved);
+    pool.keeps_maps = true;
+    hf_masked_unlock(&pool.word, &saved);
+}
+
+// Under the pool's lock: slabs with counters in the memory behind the descriptor, the first one made now.
+static int begin_sharing(int fd, size_t offset, struct hf_counters_shared *told) {
+    pool.shared = NULL;
+    forget_slabs();
+    if (!map_slab())
+        return ENOMEM;
+    char *counters = counters_of(pool.slab);
+    void *mapped = hf_sys_mmap(counters, HF_SLAB_COUNTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                               (off_t)offset);
+    int error = hf_mmap_error(mapped);
+    if (error)
+        return error;
+    hf_sys_madvise(counters, HF_SLAB_COUNTERS_BYTES, MADV_DONTDUMP);
+    pool.shared = told;
+    note_shared_counters_of(pool.slab);
+    pool.notes = true;
+    return 0;
+}
+
+bool hf_thread_counters_share(int fd, size_t offset, struct hf_counters_shared *told) {
     sigset_t saved; // a constructor that ran before ours may have started threads
     lock_pool(&saved);
-    pool.shared_counters = memory;
-    pool.shared_slabs = HF_SHARED_SLABS;
-    pool.notes = true;
-    forget_slabs();
+    int error = begin_sharing(fd, offset, told);
     move_to_new_slab();
     hf_masked_unlock(&pool.word, &saved);
-    return true;
+    if (error)
+        errno = error;
+    return error == 0;
 }

@@ -87,6 +87,12 @@ enum { HF_SLAB_RECORDS = 1024 };
 // Slabs whose counters can be shared: 32,768 threads alive at once.
 enum { HF_SHARED_SLABS = 32 };
 
+// What has become of that, for who reads the counters. Written under the pool's lock.
+struct hf_counters_shared {
+    uint32_t slabs;   // whose counters are in the shared memory, in their order
+    uint32_t refused; // pages and slabs for whose counters there was no memory: they are their process's own
+};
+
 // Of the acquisitions of a thread one in so many is noted. A prime, so that a program which takes its locks in a fixed
 // order is not seen at one place of that order only; and so large that what it takes to note one, half a microsecond
 // for the lines that go to another CPU, is lost in the others' time.
@@ -173,10 +179,14 @@ bool hf_thread_give_up_exit_key(void) __attribute__((cold));
 int64_t hf_thread_record_tls_offset(void);
 
 // Puts the counters of the slabs to come into the memory behind the descriptor (not closed here), which others can map:
-// HF_SHARED_SLABS times HF_SLAB_COUNTERS_BYTES of struct hf_thread_counters from `offset` on, zero where unused. From
-// then on acquisitions are noted. False with errno when there is no memory for it. Requires that no other thread of the
-// process runs.
-bool hf_thread_counters_share(int fd, size_t offset);
+// HF_SHARED_SLABS times HF_SLAB_COUNTERS_BYTES of struct hf_thread_counters from `offset` on, zero where unused. It is
+// mapped as slabs come, and what has become of it said in `*told`, which lies there, too. From then on acquisitions are
+// noted. False with errno when there is no memory for the first slab's. Requires that no other thread of the process
+// runs.
+bool hf_thread_counters_share(int fd, size_t offset, struct hf_counters_shared *told);
+
+// From now on nothing more is mapped for that: counters of slabs to come are private.
+void hf_thread_counters_stay_mapped(void);
 
 static inline void hf_critical_enter(struct hf_thread_record *self) {
     hf_store_relaxed(&self->critical.critical_depth, self->critical.critical_depth + 1);

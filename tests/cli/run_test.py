@@ -265,6 +265,14 @@ def test_stats_include_forked_children(holdfast):
     assert both["acquisitions"] > alone["acquisitions"] + 200
 
 
+# Shown able to fail (ENOMEM) with all levels of the statistics mapped at once.
+def test_a_user_may_keep_all_memory_in_ram(holdfast):
+    result = holdfast("run", "--stats", "--", os.environ["LOCKS_ITS_MEMORY"])
+    assert (result.returncode, result.stdout) == (0, "all in RAM\n"), result.stderr
+    assert stats_of(result)["acquisitions"] >= 2 * 2000, result.stderr
+    assert "  processes that were refused memory for statistics" in result.stderr
+
+
 # --- rules for single locks: shown able to fail without count_match in mark (all), or without is_counted (a variable)
 
 def matches(holdfast, rules, *actions):

@@ -53,7 +53,7 @@ int sealed(int fd, unsigned seals) {
 }
 
 int descriptor_for(std::uint8_t choice) {
-    constexpr off_t expected = HF_STATISTICS_BYTES;
+    const auto expected = static_cast<off_t>(HF_STATISTICS_BYTES);
     switch (choice % 12) {
     case 0: return memory_of(expected, HF_STATISTICS_VERSION);
     case 1: return memory_of(choice, HF_STATISTICS_VERSION);

@@ -32,7 +32,7 @@ int memory_of(off_t bytes, unsigned flags) {
 
 // The first byte of the input says what comes along.
 int descriptor_for(std::uint8_t choice) {
-    constexpr off_t expected = HF_STATISTICS_BYTES;
+    const auto expected = static_cast<off_t>(HF_STATISTICS_BYTES);
     switch (choice % 6) {
     case 0: return memory_of(expected, MFD_ALLOW_SEALING);
     case 1: return memory_of(expected, 0);

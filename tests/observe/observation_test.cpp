@@ -15,14 +15,19 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <fcntl.h>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <sched.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -43,7 +48,7 @@
 namespace holdfast {
 namespace {
 
-int new_memory(off_t bytes = HF_STATISTICS_BYTES, int seals = F_SEAL_SHRINK) {
+int new_memory(off_t bytes = static_cast<off_t>(HF_STATISTICS_BYTES), int seals = F_SEAL_SHRINK) {
     hf_statistics_header header{};
     header.version = HF_STATISTICS_VERSION;
     int fd = memfd_create("statistics", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -335,10 +340,9 @@ TEST_F(observation, AThreadsHoldsAreNotedUntilItExits) {
 
 TEST_F(observation, ALockThatIsHeldLeastGivesItsPlaceUp) {
     in_a_thread([] {
-        char *memory = hf_noting.memory;
         for (std::uint64_t lock = 1; lock <= HF_STATISTICS_HOLDS; lock++)
-            ASSERT_TRUE(hf_thread_holds_add(memory, hf_self(), lock * 16, lock == 3 ? 10 : 1000, HF_HOLD_ESTIMATED));
-        ASSERT_TRUE(hf_thread_holds_add(memory, hf_self(), 16 * 100, 5, HF_HOLD_ESTIMATED));
+            ASSERT_TRUE(hf_thread_holds_add(hf_self(), lock * 16, lock == 3 ? 10 : 1000, HF_HOLD_ESTIMATED));
+        ASSERT_TRUE(hf_thread_holds_add(hf_self(), 16 * 100, 5, HF_HOLD_ESTIMATED));
         auto seen = own_holds();
         EXPECT_EQ(seen.size(), static_cast<std::size_t>(HF_STATISTICS_HOLDS));
         EXPECT_FALSE(seen.contains(16 * 3));
@@ -349,17 +353,16 @@ TEST_F(observation, ALockThatIsHeldLeastGivesItsPlaceUp) {
 
 TEST_F(observation, WhatIsCountedIsNotEstimated) {
     in_a_thread([] {
-        char *memory = hf_noting.memory;
-        hf_thread_holds_add(memory, hf_self(), 16, 1000, HF_HOLD_COUNTED);
+        hf_thread_holds_add(hf_self(), 16, 1000, HF_HOLD_COUNTED);
         double counted_ns = own_holds()[16].held_ns;
         EXPECT_TRUE(own_holds()[16].counted);
-        hf_thread_holds_add(memory, hf_self(), 16, 1'000'000, HF_HOLD_ESTIMATED);
+        hf_thread_holds_add(hf_self(), 16, 1'000'000, HF_HOLD_ESTIMATED);
         EXPECT_EQ(own_holds()[16].held_ns, counted_ns);
-        hf_thread_holds_add(memory, hf_self(), 16, 1000, HF_HOLD_COUNTED);
+        hf_thread_holds_add(hf_self(), 16, 1000, HF_HOLD_COUNTED);
         EXPECT_DOUBLE_EQ(own_holds()[16].held_ns, 2 * counted_ns);
         // The place of a lock that was counted goes to one that is not.
         for (std::uint64_t lock = 2; lock <= HF_STATISTICS_HOLDS + 1; lock++)
-            hf_thread_holds_add(memory, hf_self(), lock * 16, 10'000, HF_HOLD_ESTIMATED);
+            hf_thread_holds_add(hf_self(), lock * 16, 10'000, HF_HOLD_ESTIMATED);
         for (const auto &[lock, each] : own_holds())
             EXPECT_FALSE(each.counted) << lock;
         EXPECT_FALSE(own_holds().contains(16));
@@ -367,16 +370,17 @@ TEST_F(observation, WhatIsCountedIsNotEstimated) {
 }
 
 TEST_F(observation, WithoutARowNothingIsSaid) {
-    in_a_thread([] {
-        static std::vector<char> all(HF_STATISTICS_BYTES + HF_CACHE_LINE_BYTES); // immortal, as rows are
-        char *memory = all.data() + HF_CACHE_LINE_BYTES - address_of(all.data()) % HF_CACHE_LINE_BYTES;
-        auto *rows = reinterpret_cast<hf_thread_holds *>(memory + HF_STATISTICS_HOLDS_OFFSET);
-        for (int i = 0; i < HF_STATISTICS_HOLDERS; i++)
-            rows[i].tid = 1;
-        EXPECT_FALSE(hf_thread_holds_add(memory, hf_self(), 16, 1000, HF_HOLD_ESTIMATED));
-        for (int i = 0; i < HF_STATISTICS_HOLDERS; i++)
-            EXPECT_EQ(rows[i].holds[0].lock, 0u);
-    });
+    EXPECT_TRUE(in_child(fork(), [] {
+        int fd = new_memory();
+        if (!hf_statistics_begin(fd))
+            return false;
+        for (std::uint32_t level = 0; level < HF_STATISTICS_LEVELS; level++) {
+            for (std::uint32_t i = 0; i < hf_statistics_places(level); i++)
+                hf_statistics_rows(hf_statistics_level(level), level)[i].tid = 1;
+        }
+        return !hf_thread_holds_add(hf_self(), 16, 1000, HF_HOLD_ESTIMATED) &&
+               statistics_reader::of(fd)->read().holds.empty();
+    }));
 }
 
 TEST_F(observation, AccountsOfUsclAreCounted) {
@@ -545,7 +549,8 @@ TEST_F(observation, ThreadsThatRaceForPlacesCountEverything) {
     static char arena[1 << 16];
     std::map<std::uint32_t, std::vector<const char *>> at_place;
     for (const char &each : arena)
-        at_place[hf_statistics_first_place(reinterpret_cast<std::uintptr_t>(&each))].push_back(&each);
+        at_place[hf_statistics_first_place(reinterpret_cast<std::uintptr_t>(&each), HF_STATISTICS_LEVELS - 1)]
+            .push_back(&each);
     std::vector<std::vector<const char *>> locks;
     for (auto &[place, some] : at_place)
         if (some.size() >= racers && place % 16 == 0 && locks.size() < rounds) // apart, for there are few probes
@@ -580,15 +585,136 @@ TEST_F(observation, AFullTableSaysWhatItCouldNotNote) {
         int fd = new_memory();
         if (hf_statistics_are_on() || !hf_statistics_begin(fd))
             return false;
-        constexpr std::size_t locks = 3 * HF_STATISTICS_LOCKS;
+        std::size_t places = 0;
+        for (std::uint32_t level = 0; level < HF_STATISTICS_LEVELS; level++)
+            places += hf_statistics_places(level);
+        const std::size_t locks = 3 * places;
         auto lock = std::make_unique<char[]>(locks);
         hf_wait wait = hf_wait_begin(hf_self());
         for (std::size_t i = 0; i < locks; i++)
             hf_note_wait(&lock[i], hf_self(), HF_STATISTICS_MUTEX, &wait, false);
         process_snapshot all = statistics_reader::of(fd)->read();
-        return all.locks.size() <= HF_STATISTICS_LOCKS && all.locks.size() > HF_STATISTICS_LOCKS / 2 &&
-               all.locks.size() + all.not_noted == locks;
+        return all.locks.size() <= places && all.locks.size() > places / 2 &&
+               all.locks.size() + all.not_noted == locks && all.threads.short_of_memory == 0;
     }));
+}
+
+std::size_t bytes_mapped_of(const char *file) {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t bytes = 0;
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t from = 0, to = 0;
+        if (line.find(file) != std::string::npos && std::sscanf(line.c_str(), "%lx-%lx", &from, &to) == 2)
+            bytes += to - from;
+    }
+    return bytes;
+}
+
+void give_up_waits_for(const std::vector<char> &locks) {
+    hf_wait wait = hf_wait_begin(hf_self());
+    for (const char &each : locks)
+        hf_note_wait(&each, hf_self(), HF_STATISTICS_MUTEX, &wait, false);
+}
+
+// In children that have no memory yet. Shown able to fail: with all levels mapped at once.
+TEST_F(observation, OnlyWhatIsUsedIsMapped) {
+    EXPECT_TRUE(in_child(fork(), [] {
+        std::size_t parents = bytes_mapped_of("memfd:statistics"), first = 256u << 10, all = 3u << 20;
+        int fd = new_memory();
+        if (!hf_statistics_begin(fd) || bytes_mapped_of("memfd:statistics") - parents > first)
+            return false;
+        std::vector<char> few(40), many(1000);
+        give_up_waits_for(few);
+        bool is_small = bytes_mapped_of("memfd:statistics") - parents <= first;
+        give_up_waits_for(many);
+        process_snapshot seen = statistics_reader::of(fd)->read();
+        return is_small && bytes_mapped_of("memfd:statistics") - parents > all &&
+               seen.locks.size() == few.size() + many.size() && seen.not_noted == 0;
+    }));
+}
+
+// Shown able to fail: with hf_statistics_level that maps all the same.
+TEST_F(observation, NothingIsMappedAnyMoreWhenThatIsForgone) {
+    EXPECT_TRUE(in_child(fork(), [] {
+        int fd = new_memory();
+        if (!hf_statistics_begin(fd))
+            return false;
+        hf_statistics_stay_mapped();
+        std::size_t before = bytes_mapped_of("memfd:statistics");
+        std::vector<char> many(1000);
+        give_up_waits_for(many);
+        process_snapshot seen = statistics_reader::of(fd)->read();
+        return bytes_mapped_of("memfd:statistics") == before && seen.locks.size() == hf_statistics_places(0) &&
+               seen.not_noted == many.size() - seen.locks.size() && seen.threads.short_of_memory == 1;
+    }));
+}
+
+// Uses locks in threads of its own and notes more of them than there are places.
+bool uses_statistics_that_are_not_there(int fd) {
+    if (!hf_statistics_begin(fd))
+        return true; // nothing is noted
+    hf_flexguard_t &lock = new_lock();
+    for (int i = 0; i < 3; i++)
+        use_for_a_period(lock);
+    std::vector<char> many(2000);
+    give_up_waits_for(many);
+    hf_thread_holds_add(hf_self(), 16, 1000, HF_HOLD_ESTIMATED);
+    return true;
+}
+
+// A page behind the end of the file is refused as one is for which no memory is left: SIGBUS to who stores to it.
+// Shown able to fail, by that signal: without hf_memory_is_there before an entry, the names, a row, or counters.
+TEST_F(observation, MemoryThatIsNotThereIsNotWrittenTo) {
+    const auto whole = static_cast<off_t>(HF_STATISTICS_BYTES);
+    const auto level = static_cast<off_t>(hf_statistics_level_at(1));
+    const auto counters = static_cast<off_t>(HF_STATISTICS_THREADS_OFFSET);
+    for (off_t there : {off_t{0}, off_t{4096}, off_t{8192}, level / 2, level, 2 * level, counters}) {
+        EXPECT_TRUE(in_child(fork(), [=] {
+            int fd = new_memory();
+            int ends_early = open(("/proc/self/fd/" + std::to_string(new_memory(there, 0))).c_str(), O_RDWR);
+            std::vector<char> header(static_cast<std::size_t>(there < 4096 ? there : 4096));
+            if (pread(fd, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
+                ftruncate(ends_early, there) != 0 || !uses_statistics_that_are_not_there(ends_early))
+                return false;
+            if (ftruncate(ends_early, whole) != 0 || fcntl(ends_early, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+                return false;
+            auto reader = there > 0 ? statistics_reader::of(ends_early) : std::nullopt;
+            return !reader || reader->read_threads().short_of_memory == 1;
+        })) << there;
+    }
+}
+
+// The same with a file system that is full: the kernel has promised nothing.
+TEST_F(observation, AFullFileSystemEndsNobody) {
+    EXPECT_TRUE(in_child(fork(), [&] {
+        if (unshare(getuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
+            mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount("small", "/tmp", "tmpfs", 0, "size=160k") != 0)
+            return true; // where that is not allowed, the test before has to do
+        int fd = open("/tmp/statistics", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        hf_statistics_header header{}, told{};
+        header.version = HF_STATISTICS_VERSION;
+        return ftruncate(fd, static_cast<off_t>(HF_STATISTICS_BYTES)) == 0 &&
+               pwrite(fd, &header, sizeof(header), 0) == sizeof(header) && uses_statistics_that_are_not_there(fd) &&
+               pread(fd, &told, sizeof(told), 0) == sizeof(told) && told.refused == 1 && told.not_noted > 0;
+    }));
+}
+
+// A look takes no memory: shown able to fail with a reader that maps what it reads.
+TEST_F(observation, ReadingWritesNothing) {
+    int fd = new_memory();
+    hf_statistics_header header{};
+    header.version = HF_STATISTICS_VERSION;
+    header.levels = 100; // a process may say anything
+    header.counters.slabs = 100;
+    ASSERT_EQ(pwrite(fd, &header, sizeof(header), 0), static_cast<ssize_t>(sizeof(header)));
+    struct stat before {
+    }, after{};
+    ASSERT_EQ(fstat(fd, &before), 0);
+    EXPECT_TRUE(statistics_reader::of(fd)->read().locks.empty());
+    ASSERT_EQ(fstat(fd, &after), 0);
+    EXPECT_EQ(after.st_blocks, before.st_blocks);
+    close(fd);
 }
 
 // `_Fork` runs no handlers: what makes the child forget is the kernel.
@@ -673,7 +799,7 @@ TEST(statistics_memory, OfAnotherVersionOrSizeIsNotRead) {
 
 // Shown able to fail: without F_GET_SEALS in statistics_reader::of.
 TEST(statistics_memory, ThatMayShrinkIsNotRead) {
-    int fd = new_memory(HF_STATISTICS_BYTES, F_SEAL_GROW);
+    int fd = new_memory(static_cast<off_t>(HF_STATISTICS_BYTES), F_SEAL_GROW);
     EXPECT_FALSE(statistics_reader::of(fd));
     close(fd);
 }

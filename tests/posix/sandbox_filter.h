@@ -31,7 +31,7 @@ static const int of_start[] = {
 };
 
 // docs/sandboxes.md: "While it runs".
-static const int of_holdfast[] = {SYS_clock_nanosleep, SYS_getrusage, SYS_getpriority, SYS_prctl};
+static const int of_holdfast[] = {SYS_clock_nanosleep, SYS_getrusage, SYS_getpriority, SYS_prctl, SYS_mremap};
 
 // docs/sandboxes.md: "At the start".
 static const int of_holdfasts_start[] = {

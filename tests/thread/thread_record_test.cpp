@@ -249,7 +249,8 @@ TEST(thread_record, AForkedChildHasANewOneOfTheSameDepth) {
 TEST(thread_record, SharedCountersAreSeenThroughTheDescriptor) {
     EXPECT_TRUE(in_child([] {
         int fd = memfd_create("counters", MFD_CLOEXEC);
-        if (ftruncate(fd, HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES) != 0 || !hf_thread_counters_share(fd, 0))
+        static hf_counters_shared told;
+        if (ftruncate(fd, HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES) != 0 || !hf_thread_counters_share(fd, 0, &told))
             return false;
         auto *seen = static_cast<hf_thread_counters *>(
             mmap(nullptr, HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES, PROT_READ, MAP_SHARED, fd, 0));
@@ -260,6 +261,29 @@ TEST(thread_record, SharedCountersAreSeenThroughTheDescriptor) {
             hf_count(hf_self(), acquisitions);
         }).join();
         return seen[0].acquisitions == 1 && seen[1].acquisitions == 2 && seen[1].next_noted == HF_NOTED_PERIOD;
+    }));
+}
+
+// Its file is closed by then. Shown able to fail: with the pieces of the file mapped from its start again.
+TEST(thread_record, CountersOfLaterSlabsAreSharedToo) {
+    EXPECT_TRUE(in_child([] {
+        const std::size_t bytes = HF_SHARED_SLABS * HF_SLAB_COUNTERS_BYTES;
+        const std::uint64_t records = 3 * HF_SLAB_RECORDS;
+        static hf_counters_shared told;
+        int fd = memfd_create("counters", MFD_CLOEXEC);
+        if (ftruncate(fd, bytes) != 0 || !hf_thread_counters_share(fd, 0, &told))
+            return false;
+        auto *seen = static_cast<hf_thread_counters *>(mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0));
+        close(fd);
+        for (std::uint64_t i = 0; i < records; i++) { // as new threads would
+            if (i > 0)
+                hf_self_record = nullptr;
+            hf_store_relaxed(&hf_counters(hf_self())->acquisitions, i + 1);
+        }
+        for (std::uint64_t i = 0; i < records; i++)
+            if (seen[i].acquisitions != i + 1)
+                return false;
+        return told.slabs == 3 && told.refused == 0;
     }));
 }
 

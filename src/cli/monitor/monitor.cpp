@@ -12,11 +12,11 @@
 #include <optional>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/interruption.hpp"
+#include "cli/common/many_descriptors.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/say.hpp"
 #include "cli/monitor/metrics_endpoint.hpp"
@@ -68,15 +68,6 @@ descriptor be_the_only_one(const std::string &socket) {
     return lock;
 }
 
-// Each registered process costs a descriptor.
-void allow_many_descriptors() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 std::unique_ptr<monitor> load_monitor(const monitor_options &options) {
     try {
         return std::make_unique<monitor>(monitor::pins{options.pins});
@@ -103,7 +94,7 @@ void audit(monitor &kernel_monitor) {
 
 int serve(const monitor_options &options) {
     std::optional<gid_t> group = group_of(options);
-    allow_many_descriptors();
+    allow_many_descriptors(); // each registered process costs one
     descriptor lock = be_the_only_one(options.socket);
     interruption stop;
     std::unique_ptr<monitor> kernel_monitor = load_monitor(options);

@@ -60,6 +60,10 @@ void print_counters(const session &session, const std::string &lock) {
     print_count("spun", counters.spun);
     print_count("blocked", counters.blocked);
     print_count("mode switches", counters.mode_switches);
+    if (counters.short_of_memory > 0)
+        say("  processes that were refused memory for statistics (limits, mlockall, vm.overcommit_memory): {}; not all "
+            "that they did was counted\n",
+            counters.short_of_memory);
     if (counters.bound_apart > 0)
         say("  libraries with bindings of their own (RTLD_DEEPBIND, dlmopen): conditions, reader-writer locks and "
             "barriers made since are glibc's\n");

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/common/exit_status.hpp"
+#include "cli/common/many_descriptors.hpp"
 #include "cli/top/live_view.hpp"
 #include "cli/top/plain_report.hpp"
 #include "cli/verbs.hpp"
@@ -64,6 +65,7 @@ int show(top_options options) {
     options.how.by = *top::sort_key_named(options.sort);
     options.what.futexes = !options.no_futexes;
     std::setlocale(LC_CTYPE, "");
+    allow_many_descriptors(); // each process's statistics cost one
     if (options.batch)
         return show_batch(options);
     top::show_live(options.what, options.how, options.delay_s);

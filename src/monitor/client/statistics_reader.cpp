@@ -2,16 +2,16 @@
 #include "monitor/client/statistics_reader.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 
 #include "base/clock.h"
-#include "base/descriptor.hpp"
 #include "base/descriptor_passing.h"
 
 namespace holdfast {
@@ -23,64 +23,111 @@ double to_ns(std::uint64_t ticks) {
     return static_cast<double>(ticks) * hf_tick_ns();
 }
 
-// Calls `look` for each thread's counters. Slabs are filled in order and each from its start, so a slab that counts
-// nothing ends the walk.
-template <typename F>
-void walk_threads(const char *memory, F look) {
-    for (std::size_t slab = 0; slab < HF_SHARED_SLABS; slab++) {
-        auto *counters = reinterpret_cast<const hf_thread_counters *>(memory + HF_STATISTICS_THREADS_OFFSET +
-                                                                      slab * HF_SLAB_COUNTERS_BYTES);
-        bool any = false;
-        for (int i = 0; i < HF_SLAB_RECORDS; i++) {
-            any |= hf_load_relaxed(&counters[i].next_noted) != 0;
-            look(counters[i]);
-        }
-        if (!any)
-            return;
+// Objects of type T as they lie in the memory from there on; zeros where nothing was written.
+template <typename T>
+std::vector<T> copy_of(const descriptor &memory, std::size_t offset, std::size_t count) {
+    std::vector<T> copy(count);
+    char *into = reinterpret_cast<char *>(copy.data());
+    std::size_t wanted = count * sizeof(T);
+    for (std::size_t done = 0; done < wanted;) {
+        ssize_t got = pread(memory.get(), into + done, wanted - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += static_cast<std::size_t>(got);
     }
+    std::atomic_thread_fence(std::memory_order_acquire); // what is copied next is newer
+    return copy;
 }
 
-void copy_counts(const std::uint64_t *from, duration_counts &to) {
-    for (std::size_t i = 0; i < to.size(); i++)
-        to[i] = hf_load_relaxed(&from[i]);
+hf_statistics_header header_of(const descriptor &memory) {
+    return copy_of<hf_statistics_header>(memory, 0, 1).front();
+}
+
+// Those of all slabs that the process says it has mapped, or could have.
+std::vector<hf_thread_counters> counters_of(const descriptor &memory, const hf_statistics_header &header) {
+    std::size_t slabs = std::min<std::size_t>(header.counters.slabs, HF_SHARED_SLABS);
+    return copy_of<hf_thread_counters>(memory, HF_STATISTICS_THREADS_OFFSET, slabs * HF_SLAB_RECORDS);
+}
+
+thread_sums sum_of(const std::vector<hf_thread_counters> &threads, const hf_statistics_header &header) {
+    thread_sums sum;
+    // At most 1: the process may have written anything.
+    sum.bound_apart = header.bound_apart != 0;
+    sum.short_of_memory = header.levels == 0 || header.refused != 0 || header.counters.refused != 0;
+    for (const hf_thread_counters &thread : threads) {
+        sum.acquisitions += thread.acquisitions;
+        sum.contended += thread.contended;
+        sum.spun += thread.spun;
+        sum.blocked += thread.blocked;
+        sum.mode_switches += thread.mode_switches;
+    }
+    return sum;
+}
+
+std::vector<rule_matches> rules_in(const hf_statistics_header &header) {
+    std::vector<rule_matches> found;
+    for (const hf_rule_statistics &each : header.rules) {
+        std::array<char, HF_STATISTICS_RULE_BYTES> name{};
+        std::memcpy(name.data(), each.name, name.size() - 1);
+        if (name.front())
+            found.push_back({.name = name.data(), .matched = each.matched});
+    }
+    return found;
 }
 
 lock_snapshot snapshot_of(std::uint64_t address, const hf_lock_statistics &entry) {
     lock_snapshot lock;
     lock.address = address;
-    lock.kind = static_cast<hf_statistics_kind>(hf_load_relaxed(&entry.kind));
-    lock.uncontended = hf_load_relaxed(&entry.uncontended);
-    lock.slept = hf_load_relaxed(&entry.slept);
-    lock.contended = hf_load_relaxed(&entry.spun) + lock.slept;
-    lock.gave_up = hf_load_relaxed(&entry.gave_up);
-    lock.sleeps = hf_load_relaxed(&entry.sleeps);
-    lock.waited_ns = to_ns(hf_load_relaxed(&entry.wait_ticks));
-    lock.asleep_ns = to_ns(hf_load_relaxed(&entry.asleep_ticks));
-    lock.held_ns = to_ns(hf_load_relaxed(&entry.hold_ticks));
-    lock.longest_wait_ns = to_ns(hf_load_relaxed(&entry.longest_wait_ticks));
-    lock.longest_hold_ns = to_ns(hf_load_relaxed(&entry.longest_hold_ticks));
-    lock.longest_holder = hf_load_relaxed(&entry.longest_holder);
-    lock.creation_site = hf_load_relaxed(&entry.creation_site);
-    copy_counts(entry.wait_histogram, lock.waits);
-    copy_counts(entry.hold_histogram, lock.holds);
+    lock.kind = static_cast<hf_statistics_kind>(entry.kind);
+    lock.uncontended = entry.uncontended;
+    lock.slept = entry.slept;
+    lock.contended = entry.spun + lock.slept;
+    lock.gave_up = entry.gave_up;
+    lock.sleeps = entry.sleeps;
+    lock.waited_ns = to_ns(entry.wait_ticks);
+    lock.asleep_ns = to_ns(entry.asleep_ticks);
+    lock.held_ns = to_ns(entry.hold_ticks);
+    lock.longest_wait_ns = to_ns(entry.longest_wait_ticks);
+    lock.longest_hold_ns = to_ns(entry.longest_hold_ticks);
+    lock.longest_holder = entry.longest_holder;
+    lock.creation_site = entry.creation_site;
+    std::ranges::copy(entry.wait_histogram, lock.waits.begin());
+    std::ranges::copy(entry.hold_histogram, lock.holds.begin());
     return lock;
 }
 
-// Acquires pair with the releases of the thread that notes (N4, N5 in observe/thread_holds.h).
-void add_holds_of(const hf_thread_holds &row, std::vector<thread_hold> &found) {
-    std::uint32_t tid = hf_load_acquire(&row.tid);
-    if (tid == HF_ROW_FREE || tid == HF_ROW_BEING_CLEARED)
-        return;
-    std::uint32_t counted = hf_load_relaxed(&row.counted);
-    std::vector<thread_hold> own;
-    for (std::size_t i = 0; i < HF_STATISTICS_HOLDS; i++) {
-        std::uint64_t lock = hf_load_acquire(&row.holds[i].lock);
-        std::uint64_t ticks = hf_load_acquire(&row.holds[i].ticks);
-        if (lock != 0 && hf_load_relaxed(&row.holds[i].lock) == lock)
-            own.push_back({.thread = tid, .lock = lock, .held_ns = to_ns(ticks), .counted = (counted >> i & 1) != 0});
+void add_locks_of_level(const descriptor &memory, std::uint32_t level, std::vector<lock_snapshot> &found) {
+    std::size_t at = hf_statistics_level_at(level);
+    auto names = copy_of<std::uint64_t>(memory, at, hf_statistics_places(level));
+    for (std::size_t place = 0; place < names.size(); place++) {
+        if (names[place] == 0)
+            continue;
+        std::size_t entry = at + hf_statistics_entries_at(level) + place * sizeof(hf_lock_statistics);
+        found.push_back(snapshot_of(names[place], copy_of<hf_lock_statistics>(memory, entry, 1).front()));
     }
-    if (hf_load_relaxed(&row.tid) == tid) // else it is another thread's by now
-        found.insert(found.end(), own.begin(), own.end());
+}
+
+// Three copies, each begun when the one before was done: what is the same in the first and the last was so when the
+// second one was made (N4, N5 in observe/thread_holds.h).
+void add_holds_of_level(const descriptor &memory, std::uint32_t level, std::vector<thread_hold> &found) {
+    std::size_t at = hf_statistics_level_at(level) + hf_statistics_holds_at(level);
+    auto look = [&] { return copy_of<hf_thread_holds>(memory, at, hf_statistics_places(level)); };
+    auto before = look(), between = look(), after = look();
+    for (std::size_t row = 0; row < between.size(); row++) {
+        std::uint32_t tid = before[row].tid;
+        if (tid == HF_ROW_FREE || tid == HF_ROW_BEING_CLEARED || after[row].tid != tid)
+            continue;
+        for (std::size_t i = 0; i < HF_STATISTICS_HOLDS; i++) {
+            std::uint64_t lock = before[row].holds[i].lock;
+            if (lock != 0 && after[row].holds[i].lock == lock)
+                found.push_back({.thread = tid,
+                                 .lock = lock,
+                                 .held_ns = to_ns(between[row].holds[i].ticks),
+                                 .counted = (between[row].counted >> i & 1) != 0});
+        }
+    }
 }
 
 std::string why_not(const std::string &socket_name, std::uint32_t status) {
@@ -130,84 +177,48 @@ std::optional<statistics_reader> statistics_reader::of(int fd) {
     struct stat file {};
     if (fstat(fd, &file) != 0 || file.st_size != static_cast<off_t>(HF_STATISTICS_BYTES))
         return std::nullopt;
-    // From whoever has the socket: memory that may shrink would end us by SIGBUS.
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_SHRINK))
         return std::nullopt;
-    void *memory = mmap(nullptr, HF_STATISTICS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED)
+    descriptor own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!own || header_of(own).version != HF_STATISTICS_VERSION)
         return std::nullopt;
-    statistics_reader reader(static_cast<const char *>(memory));
-    if (reinterpret_cast<const hf_statistics_header *>(memory)->version != HF_STATISTICS_VERSION)
-        return std::nullopt;
-    return reader;
-}
-
-statistics_reader::statistics_reader(statistics_reader &&other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)) {}
-
-statistics_reader &statistics_reader::operator=(statistics_reader &&other) noexcept {
-    std::swap(memory_, other.memory_);
-    return *this;
-}
-
-statistics_reader::~statistics_reader() {
-    if (memory_)
-        munmap(const_cast<char *>(memory_), HF_STATISTICS_BYTES);
+    return statistics_reader(std::move(own));
 }
 
 thread_sums statistics_reader::read_threads() const {
-    thread_sums sum;
-    // At most 1: the process may have written anything.
-    sum.bound_apart = hf_load_relaxed(&reinterpret_cast<const hf_statistics_header *>(memory_)->bound_apart) != 0;
-    walk_threads(memory_, [&sum](const hf_thread_counters &thread) {
-        sum.acquisitions += hf_load_relaxed(&thread.acquisitions);
-        sum.contended += hf_load_relaxed(&thread.contended);
-        sum.spun += hf_load_relaxed(&thread.spun);
-        sum.blocked += hf_load_relaxed(&thread.blocked);
-        sum.mode_switches += hf_load_relaxed(&thread.mode_switches);
-    });
-    return sum;
+    hf_statistics_header header = header_of(memory_);
+    return sum_of(counters_of(memory_, header), header);
 }
 
 std::vector<rule_matches> statistics_reader::read_rules() const {
-    std::vector<rule_matches> found;
-    for (const hf_rule_statistics &each : reinterpret_cast<const hf_statistics_header *>(memory_)->rules) {
-        std::array<char, HF_STATISTICS_RULE_BYTES> name{};
-        std::memcpy(name.data(), each.name, name.size() - 1);
-        if (name.front())
-            found.push_back({.name = name.data(), .matched = hf_load_relaxed(&each.matched)});
-    }
-    return found;
+    return rules_in(header_of(memory_));
 }
 
 process_snapshot statistics_reader::read() const {
     process_snapshot process;
-    auto *header = reinterpret_cast<const hf_statistics_header *>(memory_);
-    process.process = static_cast<pid_t>(hf_load_relaxed(&header->process));
-    process.not_noted = hf_load_relaxed(&header->not_noted);
-    process.threads = read_threads();
-    process.rules = read_rules();
+    hf_statistics_header header = header_of(memory_);
+    process.process = static_cast<pid_t>(header.process);
+    process.not_noted = header.not_noted;
+    process.rules = rules_in(header);
+    auto threads = counters_of(memory_, header);
+    process.threads = sum_of(threads, header);
+    std::uint32_t levels = std::min<std::uint32_t>(header.levels, HF_STATISTICS_LEVELS);
+    for (std::uint32_t level = 0; level < levels; level++) {
+        add_locks_of_level(memory_, level, process.locks);
+        add_holds_of_level(memory_, level, process.holds);
+    }
     std::unordered_map<std::uint64_t, std::uint64_t> pending;
-    walk_threads(memory_, [&pending](const hf_thread_counters &thread) {
-        if (std::uint64_t count = hf_load_relaxed(&thread.pending))
-            pending[hf_load_relaxed(&thread.pending_lock)] += count;
-    });
-    auto *names = reinterpret_cast<const std::uint64_t *>(memory_ + HF_STATISTICS_NAMES_OFFSET);
-    auto *entries = reinterpret_cast<const hf_lock_statistics *>(memory_ + HF_STATISTICS_LOCKS_OFFSET);
-    for (std::size_t place = 0; place < HF_STATISTICS_LOCKS; place++) {
-        std::uint64_t address = hf_load_relaxed(&names[place]);
-        if (address == 0)
-            continue;
-        process.locks.push_back(snapshot_of(address, entries[place]));
-        if (auto found = pending.find(address); found != pending.end()) {
-            process.locks.back().contended += found->second;
-            process.locks.back().slept += found->second;
+    for (const hf_thread_counters &thread : threads) {
+        if (thread.pending)
+            pending[thread.pending_lock] += thread.pending;
+    }
+    for (lock_snapshot &lock : process.locks) {
+        if (auto found = pending.find(lock.address); found != pending.end()) {
+            lock.contended += found->second;
+            lock.slept += found->second;
         }
     }
-    auto *rows = reinterpret_cast<const hf_thread_holds *>(memory_ + HF_STATISTICS_HOLDS_OFFSET);
-    for (std::size_t row = 0; row < HF_STATISTICS_HOLDERS; row++)
-        add_holds_of(rows[row], process.holds);
     return process;
 }
 

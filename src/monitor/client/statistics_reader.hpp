@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The statistics of another process's locks, as observe/statistics_memory.h lays them out: who has some, and what they
 // are at this moment. Reading stops nobody and takes no lock. What is read was written by that process, which may have
-// written anything: numbers may be absurd, but reading them is safe.
+// written anything: numbers may be absurd, but reading them is safe. It is copied by system calls, never looked at
+// through a mapping: that would take memory where the process has written nothing, or has made a hole, and end us by
+// SIGBUS where there is none. The kernel copies an aligned word in one step.
 #pragma once
 
 #include <array>
@@ -9,8 +11,10 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "hint/registration.h"
 #include "observe/statistics_memory.h"
 
@@ -59,7 +63,8 @@ struct thread_sums {
     std::uint64_t spun = 0; // contended, and got the lock without sleeping
     std::uint64_t blocked = 0;
     std::uint64_t mode_switches = 0;
-    std::uint64_t bound_apart = 0; // processes with a library that calls glibc's functions past ours
+    std::uint64_t bound_apart = 0;     // processes with a library that calls glibc's functions past ours
+    std::uint64_t short_of_memory = 0; // processes that did not get all the memory for statistics that they wanted
 };
 
 // A rule for single locks that the process was started with, and how many it matched.
@@ -80,11 +85,9 @@ struct process_snapshot {
 // The memory of one process (of one copy of the library in it). Stays readable after the process has ended.
 class statistics_reader {
 public:
-    // Behind the descriptor, which is not kept. Nothing when it is something else, may shrink, or has another version.
+    // Behind the descriptor, of which a copy is kept. Nothing when it is something else, may shrink, or has another
+    // version.
     static std::optional<statistics_reader> of(int fd);
-    statistics_reader(statistics_reader &&other) noexcept;
-    statistics_reader &operator=(statistics_reader &&other) noexcept;
-    ~statistics_reader();
 
     // What it says now. The first call in a process takes some 20 ms, to find out how long a tick is.
     process_snapshot read() const;
@@ -93,9 +96,9 @@ public:
     std::vector<rule_matches> read_rules() const;
 
 private:
-    explicit statistics_reader(const char *memory) : memory_(memory) {}
+    explicit statistics_reader(descriptor memory) : memory_(std::move(memory)) {}
 
-    const char *memory_;
+    descriptor memory_;
 };
 
 // What a monitor answers to who wants to read statistics.

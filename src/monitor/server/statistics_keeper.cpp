@@ -47,6 +47,7 @@ void add(thread_sums &sum, const thread_sums &more) {
     sum.blocked += more.blocked;
     sum.mode_switches += more.mode_switches;
     sum.bound_apart += more.bound_apart;
+    sum.short_of_memory += more.short_of_memory;
 }
 
 void add_rules_in(const descriptor &memory, statistics_keeper::rule_sums &watched) {
@@ -67,8 +68,10 @@ thread_sums sums_in(const descriptor &memory) {
 int statistics_keeper::make_for(peer process, std::uint32_t program) {
     close_ended();
     descriptor memory = new_memory(process.pid);
-    if (!memory || !leaves_enough(memory))
+    if (!memory || !leaves_enough(memory)) {
+        of_ended_.short_of_memory++;
         return -1;
+    }
     owner *whose = owner_for(std::move(process));
     if (!whose)
         return -1;
