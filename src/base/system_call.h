@@ -72,6 +72,28 @@ static inline long hf_sys_sched_getaffinity(long thread, size_t bytes, void *mas
     return hf_system_call(SYS_sched_getaffinity, thread, (long)bytes, (long)mask, 0, 0, 0);
 }
 
+// What the kernel calls struct sched_attr, in its first version; the C library's header may lack it.
+struct hf_sched_attributes {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority; // of SCHED_FIFO and SCHED_RR
+    uint64_t runtime;  // of SCHED_DEADLINE, as the next two
+    uint64_t deadline;
+    uint64_t period;
+};
+enum { HF_SCHED_DEADLINE = 6 };
+
+static inline long hf_sys_sched_getattr(long thread, struct hf_sched_attributes *attributes) {
+    return hf_system_call(SYS_sched_getattr, thread, (long)attributes, sizeof(*attributes), 0, 0, 0);
+}
+
+// The caller's limit.
+static inline long hf_sys_getrlimit(int resource, struct rlimit *limit) {
+    return hf_system_call(SYS_prlimit64, 0, resource, 0, (long)limit, 0, 0);
+}
+
 static inline long hf_sys_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
     return hf_system_call(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
 }

@@ -6,6 +6,9 @@
 //     no sandbox is known of   unlocks store plainly, a sleeper pays by membarrier(2)          park/sleeper_counts.h
 //     one is about to be       they exchange, for good; records that were left behind stay       thread/thread_record.h
 //                              no more memory is mapped for statistics                           observe/observation.h
+//                              real-time threads are what they were known as                     thread/realtime.h
+//
+// By syscall a program may also make its threads real-time ones (realtime.c).
 //
 // Both jump to the next function as their last act (-foptimize-sibling-calls): syscall(SYS_clone) returns twice.
 #include <dlfcn.h>
@@ -18,6 +21,7 @@
 #include "park/membarrier.h"
 #include "park/sleeper_counts.h"
 #include "preload/symbol_version.h"
+#include "thread/realtime.h"
 #include "thread/thread_record.h"
 
 typedef long (*syscall_function)(long number, HF_SYSCALL_PARAMETERS);
@@ -40,6 +44,12 @@ static __attribute__((noinline, cold)) void do_without(void) {
     hf_heavy_fence_forgo();
     hf_thread_records_stay_left();
     hf_statistics_stay_mapped();
+    hf_realtime_ask_no_more();
+}
+
+static bool makes_realtime_threads(long number, long resource) {
+    return number == SYS_sched_setscheduler || number == SYS_sched_setattr ||
+           (number == SYS_prlimit64 && resource == RLIMIT_RTTIME);
 }
 
 static long interposed_syscall(long number, HF_SYSCALL_PARAMETERS) {
@@ -47,6 +57,8 @@ static long interposed_syscall(long number, HF_SYSCALL_PARAMETERS) {
         find_next();
     if (HF_UNLIKELY(number == SYS_seccomp) && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
         do_without();
+    if (HF_UNLIKELY(makes_realtime_threads(number, b)))
+        hf_realtime_expect();
     return next_syscall(number, HF_SYSCALL_ARGUMENTS);
 }
 

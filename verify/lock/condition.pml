@@ -19,6 +19,9 @@
 // that time or do not yet; there each unlock that finds the word HELD_WITH_SLEEPERS wakes one. Of those who sleep for
 // the mutex only they are modelled: the others' sleeps are word_lock.pml.
 //
+// With PRIORITIES a waiter may be a real-time thread, which goes before those that are there; and so may the chosen, of
+// those whose turns are owed.
+//
 // The program: each thread waits, under the mutex, until it gets a token or the gate is open; or its wait ends by its
 // deadline or by cancellation, and it goes. The signaller lays down TOKENS tokens, under the mutex, each with a signal
 // or a broadcast, under the mutex or after it. The closer opens the gate, wakes everybody by a broadcast or by as many
@@ -258,6 +261,10 @@ inline broadcast(head, then) {
 #else
        :: atomic { head != NULL && mutex == me -> then = next[head]; next[head] = owed; owed = head; head = then;
               then = NULL }
+#ifdef PRIORITIES
+       :: atomic { head != NULL && mutex == me && owed != NULL -> then = next[head]; next[head] = next[owed];
+              next[owed] = head; head = then; then = NULL }
+#endif
 #endif
        :: head == NULL -> break
        od
@@ -287,6 +294,12 @@ looking:
         TOUCH;
         ASSERT(C2, turn[me] == 0);
         waiter[me] = WAITING;
+#ifdef PRIORITIES
+        if
+        :: first != NULL -> next[me] = first; previous[first] = me; first = me; goto joined
+        :: true
+        fi;
+#endif
         previous[me] = last;
         if
         :: last != NULL -> next[last] = me
@@ -294,6 +307,9 @@ looking:
         fi;
         last = me
     };
+#ifdef PRIORITIES
+joined:
+#endif
 #ifndef MUTANT_JOINS_AFTER_UNLOCK
     unlock_mutex(chosen);
 #endif

@@ -31,9 +31,11 @@
 //     after a set number of polls is modelled as one that may end after any number.
 // TAIL, no number in the C code: the tail names a thread of this queue, or nobody. hf_queue_leave relies on it.
 //
-// Variants. -DLOCKS=2: thread 1 uses both locks, also the second while it holds the first; thread 2 uses the first,
-// thread 3 the second; -DBOTH_USE_BOTH: every thread uses both. -DFORKED: the threads run in a forked child, where the
-// tail may name the record of a thread that is not there, and the word may tell of sleepers that are not there.
+// Variants. -DREALTIME: thread 1 is a real-time thread (go_before_others). That others give way to it is one of the
+// delays that may come anywhere. -DLOCKS=2: thread 1 uses both locks, also the second while it holds the first; thread
+// 2 uses the first, thread 3 the second; -DBOTH_USE_BOTH: every thread uses both. -DFORKED: the threads run in a forked
+// child, where the tail may name the record of a thread that is not there, and the word may tell of sleepers that are
+// not there.
 #ifndef THREADS
 #define THREADS 3
 #endif
@@ -127,6 +129,12 @@ contending:
 
     // hf_flexguard_wait
 waiting:
+#ifdef REALTIME
+    if
+    :: me == 1 -> goto before_others
+    :: me != 1
+    fi;
+#endif
     if
     :: true -> goto looking
     // Spinning pays: hf_queue_may_enter, which nobody else can make false, and hf_queue_enter.
@@ -260,6 +268,35 @@ sleeping:
     futex_wait(timed_out);
     sleeper_goes();
     goto waiting;
+
+#ifdef REALTIME
+    // go_before_others: it counts as a sleeper all the time, awake or asleep.
+    goto holding;
+before_others:
+    sleeper_comes();
+    slept = true;
+polling_before_others:
+    if
+    :: atomic {
+           WORD == HF_WORD_FREE -> slept = false;
+#ifdef MUTANT_REALTIME_STORES_HELD
+           swap_free_for(HF_WORD_HELD)
+#else
+           swap_free_for(HF_WORD_HELD_WITH_SLEEPERS)
+#endif
+       };
+       goto taken
+#ifdef MUTANT_REALTIME_ANNOUNCER_STORES
+    :: atomic { TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto polling_before_others
+#else
+    :: atomic { WORD == HF_WORD_HELD -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto polling_before_others
+#endif
+    :: atomic { WORD == HF_WORD_HELD_WITH_SLEEPERS -> TOUCH; sleeper[me] = AWAKE; ASSERT(I2, I2_HOLDS) }
+    :: exchange_for_sleepers(taken) // take_or_announce
+    fi;
+    futex_wait(timed_out);
+    goto polling_before_others;
+#endif
 
 holding:
 #if LOCKS > 1

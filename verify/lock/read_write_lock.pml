@@ -27,6 +27,7 @@
 // Variants. Threads up to READERS only read, threads above THREADS - WRITERS only write; those between do both.
 // -DPREFERS_WRITERS: readers are behind the writers that wait (hf_rw_wait_to_write_first,
 //     hf_rw_wait_behind_writers).
+// -DREALTIME_READER, with that: thread 1 is a real-time thread (wait_before_writers).
 // -DREADERS_FULL=n: where there are too many readers, in units of the state word.
 #ifndef THREADS
 #define THREADS 4
@@ -132,7 +133,7 @@ inline wake_readers() {
 // hf_rw_wake_writer: the kernel may choose any writer.
 inline wake_writer() {
     if
-#if READERS < 1
+#if READERS < 1 || defined(REALTIME_READER)
     :: WRITES(1) -> sleeper[1] = WOKEN
 #endif
 #if READERS < 2
@@ -261,6 +262,12 @@ giving_up_reading:
 #else
     // hf_rw_wait_behind_writers
 behind_writers:
+#ifdef REALTIME_READER
+    if
+    :: me == 1 -> goto before_writers
+    :: me != 1
+    fi;
+#endif
     if
     :: atomic { LETS_READERS_IN(state) -> TOUCH; state = state + HF_RW_READER; enter_to_read(); goto holding_to_read }
     :: atomic { !LETS_READERS_IN(state) -> TOUCH }
@@ -290,6 +297,46 @@ behind_writers:
     :: atomic { seen = 0; goto returned }
     fi;
     goto behind_writers;
+#ifdef REALTIME_READER
+    // wait_before_writers: sleeps as a writer does.
+before_writers:
+    if
+    :: atomic {
+           !(state & HF_RW_WRITER) && state < READERS_FULL -> TOUCH;
+           state = state + HF_RW_READER;
+#ifndef MUTANT_REALTIME_READER_FORGETS_WRITERS
+           if
+           :: slept -> state = state | HF_RW_WRITERS_SLEEP
+           :: !slept
+           fi;
+#endif
+           slept = false;
+           sleeper[me] = AWAKE;
+           enter_to_read();
+           goto holding_to_read
+       }
+    :: atomic {
+           state & HF_RW_WRITER -> TOUCH;
+           state = state | HF_RW_WRITERS_SLEEP;
+           seen = state;
+           slept = true;
+           sleeper[me] = AWAKE
+       }
+    fi;
+    if
+    :: atomic { state == seen -> TOUCH; seen = 0; sleeper[me] = SLEEPS_TO_WRITE; nobody_forgotten() };
+       if
+       :: sleeper[me] == WOKEN
+#ifdef SLEEP_ENDS_BY_ITSELF
+       :: atomic { WRITES(me) -> sleeper[me] = AWAKE }
+       :: atomic { WRITES(me) -> sleeper[me] = AWAKE; slept = false }; goto returned
+#endif
+       fi
+    :: seen = 0
+    :: atomic { seen = 0; slept = false; goto returned }
+    fi;
+    goto before_writers;
+#endif
 #endif
 
     // Too many readers.

@@ -10,6 +10,7 @@
 
 #include "base/poll.h"
 #include "lock/basic/queue_node.h"
+#include "thread/poll_pause.h"
 
 void hf_mcs_lock(hf_mcs_t *lock) {
     struct hf_queue_node *node = hf_queue_node_take();
@@ -19,9 +20,10 @@ void hf_mcs_lock(hf_mcs_t *lock) {
     struct hf_queue_node *before = hf_exchange_acq_rel(&lock->tail, node);
     if (before) {
         hf_store_release(&before->next, node);
+        struct hf_poll_pause pause = {0};
         while (hf_load_acquire(&node->waiting)) { // pairs with the release in hf_mcs_unlock
-            hf_pause();
-            hf_polls_alike();
+            hf_poll_pause(&pause);
+            hf_polls_alike_counted(pause.polls, 1, hf_polls_before_nap(&pause));
         }
     }
     hf_store_own(&lock->holder, node);
@@ -49,8 +51,9 @@ void hf_mcs_unlock(hf_mcs_t *lock) {
             return;
         }
         // Somebody has taken the tail and will link itself in a moment.
+        struct hf_poll_pause pause = {0};
         while (!(after = hf_load_acquire(&node->next)))
-            hf_pause();
+            hf_poll_pause(&pause);
     }
     hf_store_release(&after->waiting, false);
     hf_queue_node_give(node);

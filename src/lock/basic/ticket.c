@@ -6,15 +6,16 @@
 #include "holdfast/ticket.h"
 
 #include "base/atomic.h"
-#include "base/cpu.h"
 #include "base/poll.h"
+#include "thread/poll_pause.h"
 
 void hf_ticket_lock(hf_ticket_t *lock) {
     uint32_t ticket = hf_fetch_add_relaxed(&lock->next, 1);
     // Acquire: pairs with the release in hf_ticket_unlock.
+    struct hf_poll_pause pause = {0};
     while (hf_load_acquire(&lock->serving) != ticket) {
-        hf_pause();
-        hf_polls_alike();
+        hf_poll_pause(&pause);
+        hf_polls_alike_counted(pause.polls, 1, hf_polls_before_nap(&pause));
     }
 }
 

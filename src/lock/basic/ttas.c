@@ -12,15 +12,16 @@
 #include "base/poll.h"
 #include "park/deadline.h"
 #include "park/word_lock.h"
+#include "thread/poll_pause.h"
 
 // A deadline costs a clock reading; it is asked after every so many polls.
 enum { HF_TTAS_POLLS_A_LOOK = 256 };
 
-static bool poll_until_free(const uint32_t *word) {
+static bool poll_until_free(const uint32_t *word, struct hf_poll_pause *pause) {
     for (int polls = 0; polls < HF_TTAS_POLLS_A_LOOK; polls++) {
         if (hf_load_relaxed(word) == HF_WORD_FREE)
             return true;
-        hf_pause();
+        hf_poll_pause(pause);
         hf_polls_alike_counted(polls, 1, HF_TTAS_POLLS_A_LOOK - 1 - polls);
     }
     return false;
@@ -32,8 +33,9 @@ bool hf_ttas_trylock(hf_ttas_t *lock) {
 }
 
 void hf_ttas_lock(hf_ttas_t *lock) {
+    struct hf_poll_pause pause = {0};
     while (!hf_ttas_trylock(lock)) {
-        while (!poll_until_free(&lock->word))
+        while (!poll_until_free(&lock->word, &pause))
             continue;
     }
 }
@@ -44,8 +46,9 @@ int hf_ttas_clocklock(hf_ttas_t *lock, clockid_t clock, const struct timespec *a
     struct hf_deadline deadline = {.clock = clock, .at = *at};
     if (!hf_deadline_is_valid(&deadline))
         return EINVAL;
+    struct hf_poll_pause pause = {0};
     do {
-        if (poll_until_free(&lock->word) && hf_ttas_trylock(lock))
+        if (poll_until_free(&lock->word, &pause) && hf_ttas_trylock(lock))
             return 0;
     } while (!hf_deadline_has_passed(&deadline));
     return ETIMEDOUT;

@@ -25,6 +25,10 @@
 // while the lock is released more often that way (lock_history.h). Meanwhile it leaves its CPU to others who want it
 // (yield_policy.h). Who polls and never finds it free asks for it. Who was woken may nap before it goes on, as well.
 //
+// A real-time thread goes before all of them (realtime_waiters.h): it stands in no queue, leaves the word to nobody and
+// sleeps where spinning does not pay. As soon as it comes it announces a sleeper, so that each unlock calls the kernel,
+// during which the word is free.
+//
 // Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in waiter_queue.h; P1, P2 in defer_policy.h; P3 to P5 in
 // yield_policy.h; T1 in lock_history.h.
 // Model: verify/lock/flexguard.pml.
@@ -35,6 +39,7 @@
 #include "base/clock.h"
 #include "lock/flexguard/flexguard_lock.h"
 #include "lock/wait/lock_history.h"
+#include "lock/wait/realtime_waiters.h"
 #include "lock/wait/spin_budget.h"
 #include "lock/wait/yield_policy.h"
 #include "park/deadline.h"
@@ -45,9 +50,19 @@ enum {
     HF_PASSING_POLLS = 64,
 };
 
+// Before each try to take the word. `realtime` is the caller's place among real-time threads; NULL: it is none.
+static inline void give_way(const uint32_t *word, const struct hf_realtime_waiter *realtime) {
+    if (!hf_realtime_is_expected())
+        return;
+    uint64_t since_ns = 0;
+    while (hf_load_relaxed(word) == HF_WORD_FREE && hf_realtime_is_to_give_way(word, realtime, &since_ns))
+        continue;
+}
+
 // Takes the word if it is free; if not, its owner's unlock will call the kernel. True with the lock held and the caller
 // critical.
-static bool take_or_announce(uint32_t *word, struct hf_thread_record *self) {
+static bool take_or_announce(uint32_t *word, struct hf_thread_record *self, const struct hf_realtime_waiter *realtime) {
+    give_way(word, realtime);
     hf_critical_enter(self);
     if (hf_word_take_or_announce(word))
         return true;
@@ -63,6 +78,7 @@ enum look {
 };
 
 static enum look try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
+    give_way(word, NULL);
     return hf_flexguard_try_word(word, self, held) ? LOOK_TAKES : LOOK_FAILS;
 }
 
@@ -71,7 +87,7 @@ static enum look look_at(uint32_t *word, const hf_release_count *releases, struc
     bool is_free = hf_load_relaxed(word) == HF_WORD_FREE;
     hf_release_count count = hf_load_relaxed(releases);
     if (is_free && hf_pace_takes_at_once(pace, count)) {
-        if (hf_flexguard_try_word(word, self, held))
+        if (try_word(word, self, held) == LOOK_TAKES)
             return LOOK_TAKES;
         is_free = false; // somebody was faster
     }
@@ -81,7 +97,7 @@ static enum look look_at(uint32_t *word, const hf_release_count *releases, struc
     pace->batches = !pace->hot && hf_trial_leaves_unhot(trial, releases, count, now_ns) &&
                     hf_pace_has_time_for_batches(pace, now_ns);
     if (!is_free)
-        return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self) ? LOOK_TAKES : LOOK_FAILS;
+        return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self, NULL) ? LOOK_TAKES : LOOK_FAILS;
     if (!hf_pace_takes(pace, now_ns) && (pace->batches || hf_trial_leaves(trial, releases, count, now_ns)))
         return LOOK_LEAVES;
     return try_word(word, self, held);
@@ -169,7 +185,7 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
 static bool poll_after_standing_by(uint32_t *word, struct hf_thread_record *self) {
     uint64_t since_ns = hf_monotonic_ns();
     do {
-        if (hf_load_relaxed(word) == HF_WORD_FREE && hf_flexguard_try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS))
+        if (hf_load_relaxed(word) == HF_WORD_FREE && try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS) == LOOK_TAKES)
             return true;
         hf_pause();
     } while (hf_ns_since(since_ns, hf_monotonic_ns()) < HF_STAND_BY_POLL_NS);
@@ -181,6 +197,7 @@ struct leaving {
     uint32_t *word;
     hf_queue_tail *tail;
     bool counted; // as a sleeper
+    struct hf_realtime_waiter realtime;
 };
 
 // It may be the one sleeper that was woken: another one goes on in its place (I2).
@@ -190,6 +207,7 @@ static void undo(struct hf_left_wait *left) {
         hf_queue_leave(leaving->tail, left->self);
     if (leaving->counted)
         hf_sleeper_goes(leaving->word);
+    hf_realtime_leave(&leaving->realtime);
     hf_word_wake(leaving->word);
 }
 
@@ -215,7 +233,7 @@ static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail
         }
         hf_sleeper_comes(word);
         hf_store_relaxed(counted, true);
-        if (take_or_announce(word, self)) {
+        if (take_or_announce(word, self, NULL)) {
             hf_store_relaxed(counted, false);
             hf_sleeper_goes(word);
             return 0;
@@ -238,13 +256,64 @@ static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail
     }
 }
 
+// Polls the word, which tells its owners of a sleeper, while spinning pays; once where it does not. True with the lock
+// held and the caller critical.
+static bool poll_before_others(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
+                               const struct hf_realtime_waiter *realtime) {
+    struct hf_patience patience = hf_patience_while(HF_PATIENCE_POLLS, releases);
+    do {
+        uint32_t state = hf_load_relaxed(word);
+        if (state == HF_WORD_HELD)
+            hf_cas_relaxed(word, HF_WORD_HELD, HF_WORD_HELD_WITH_SLEEPERS);
+        else if (state == HF_WORD_FREE)
+            give_way(word, realtime);
+        if (state == HF_WORD_FREE && hf_flexguard_try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS)) // I2
+            return true;
+    } while (hf_patience_left(&patience));
+    return false;
+}
+
+// It counts as a sleeper all the time: owners that store FREE plainly would not see what it announces.
+static __attribute__((noinline)) int go_before_others(const hf_release_count *releases, struct hf_thread_record *self,
+                                                      const struct hf_deadline *deadline, struct hf_wait *wait,
+                                                      struct leaving *leaving) {
+    uint32_t *word = leaving->word;
+    int error = 0;
+    hf_sleeper_comes(word);
+    hf_store_relaxed(&leaving->counted, true);
+    while (error != ETIMEDOUT) {
+        if (poll_before_others(word, releases, self, &leaving->realtime)) {
+            hf_count(self, spun);
+            break;
+        }
+        if (take_or_announce(word, self, &leaving->realtime))
+            break;
+        hf_count(self, blocked);
+        hf_hint_look_again();
+        hf_wait_falls_asleep(wait);
+        error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
+        hf_wait_awakes(wait);
+    }
+    hf_store_relaxed(&leaving->counted, false);
+    hf_sleeper_goes(word);
+    return error == ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
 // In a frame of its own: who leaves goes through this one.
 static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                    struct hf_thread_record *self, const struct hf_deadline *deadline,
                                    enum hf_word_state held, struct hf_naps naps, struct hf_wait *wait) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.word = word, .tail = tail};
+    unsigned priority = hf_realtime_priority();
     hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
-    int error = go_on_waiting(word, tail, releases, self, deadline, held, naps, wait, &leaving.counted);
+    int error;
+    if (HF_LIKELY(priority == 0)) {
+        error = go_on_waiting(word, tail, releases, self, deadline, held, naps, wait, &leaving.counted);
+    } else {
+        hf_realtime_join(&leaving.realtime, word, priority);
+        error = go_before_others(releases, self, deadline, wait, &leaving);
+        hf_realtime_leave(&leaving.realtime);
+    }
     hf_left_wait_end(&leaving.left);
     return error;
 }

@@ -13,6 +13,7 @@
 #include "park/fork_mark.h"
 #include "park/word_lock.h"
 #include "thread/left_wait.h"
+#include "thread/realtime.h"
 
 // The locks of the lists. Two condition variables that share one wait for each other: for some instructions, or as long
 // as a thread is suspended in there by a signal handler (to collect garbage, say). So there are many; blocking signals
@@ -74,12 +75,23 @@ static void release_list(struct list_lock *lock) {
     hf_critical_leave(hf_self());
 }
 
-static void append(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
-    struct hf_waiter *last = list->last;
-    waiter->in[kind].next = NULL;
-    waiter->in[kind].previous = last;
-    hf_store_relaxed(last ? &last->in[kind].next : &list->first, waiter); // see hf_condition_may_have_waiters
-    list->last = waiter;
+// Whom it goes before: all of lower priority; of one priority the first comers are first. NULL: nobody.
+static struct hf_waiter *next_of(const struct hf_waiter_list *list, uint32_t priority, enum hf_waiter_list_kind kind) {
+    if (HF_LIKELY(priority == 0))
+        return NULL;
+    struct hf_waiter *other = list->first;
+    while (other && other->priority >= priority)
+        other = other->in[kind].next;
+    return other;
+}
+
+static void insert(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
+    struct hf_waiter *next = next_of(list, waiter->priority, kind);
+    struct hf_waiter **at = next ? &next->in[kind].previous : &list->last, *previous = *at;
+    waiter->in[kind].next = next;
+    waiter->in[kind].previous = previous;
+    hf_store_relaxed(previous ? &previous->in[kind].next : &list->first, waiter); // see hf_condition_may_have_waiters
+    *at = waiter;
 }
 
 static void take_out(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
@@ -141,14 +153,15 @@ static bool may_poll(uint32_t waiting) {
 }
 
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
-    *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .state = HF_WAITER_GONE};
+    *waiter = (struct hf_waiter){
+        .condition = condition, .mutex = mutex, .priority = hf_realtime_priority(), .state = HF_WAITER_GONE};
     struct list_lock *lock = acquire_list_of(condition);
     hf_store_relaxed(&waiter->has_list, true);
     forget_waiters_of_parent(condition);
     note_use_of_last_wake(condition);
     waiter->state = HF_WAITER_WAITING;
-    append(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
-    append(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+    insert(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
+    insert(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
     waiter->wait_number = lock->waits++;
     waiter->may_poll = may_poll(++lock->waiting);
     hf_store_relaxed(&waiter->has_list, false);
@@ -243,7 +256,7 @@ static struct hf_waiter *choose_for_signal(struct list_lock *lock, struct hf_wai
     return waiter;
 }
 
-// The one that waits longest. Does not touch the condition variable unless somebody waits (C4).
+// The one that is first. Does not touch the condition variable unless somebody waits (C4).
 static struct hf_waiter *choose_another(const struct hf_condition *condition) {
     struct list_lock *lock = acquire_list_of(condition);
     struct hf_waiter *other = lock->waiters.first;
@@ -361,9 +374,22 @@ static struct hf_waiter *first_owed(hf_turns_owed turns) {
     return (turns & HF_MARK_MASK) == mark_of_process() ? (struct hf_waiter *)(turns & ~HF_MARK_MASK) : NULL;
 }
 
+// Real-time threads have theirs first, in order; behind them it is for the mutex to say.
+static bool has_turn_before(const struct hf_waiter *other, const struct hf_waiter *chosen) {
+    return other->priority != 0 && other->priority >= chosen->priority;
+}
+
 void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
-    chosen->next_chosen = first_owed(*turns);
-    *turns = (uintptr_t)chosen | mark_of_process();
+    struct hf_waiter *before = NULL, *after = first_owed(*turns);
+    while (after && has_turn_before(after, chosen)) {
+        before = after;
+        after = after->next_chosen;
+    }
+    chosen->next_chosen = after;
+    if (before)
+        before->next_chosen = chosen;
+    else
+        *turns = (uintptr_t)chosen | mark_of_process();
 }
 
 void hf_turns_give_all(hf_turns_owed turns) {

@@ -9,6 +9,9 @@
 //
 // Who chooses also has to see to it that each of the chosen gets its turn; preload/cond.c does.
 //
+// The order is that of coming, but real-time threads (thread/realtime.h) are before others, by priority: chosen first,
+// and first to have their turns.
+//
 // Meanwhile it sleeps on the turn's word. Before that it polls it for a moment, where that has been of use at this
 // condition variable, or at another that shares its list's lock: to be woken takes longer than to do what most waiters
 // wait for, on a CPU that has gone to sleep itself ten times as long. Who gives a turn to one that polls calls no
@@ -75,6 +78,7 @@ struct hf_waiter {
     struct hf_waiter *next_chosen; // for whoever has chosen it
     struct hf_condition *condition;
     pthread_mutex_t *mutex; // that it waits with
+    uint32_t priority;      // of a real-time thread when it came to wait; 0: an ordinary one
     uint32_t wait_number;   // under its list's lock, for lock/wait/spin_history.h
     bool may_poll;          // it has not come to too many others
     enum hf_waiter_state state;

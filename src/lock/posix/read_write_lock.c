@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "lock/posix/read_write_batch.h"
+#include "lock/wait/realtime_waiters.h"
 #include "lock/wait/spin_budget.h"
 #include "observe/observation.h"
 #include "thread/left_wait.h"
@@ -37,7 +38,23 @@ struct leaving {
     struct hf_wait wait;
     bool reads; // it is counted as a reader, who may be inside
     bool first; // as a writer that readers stay behind
+    struct hf_realtime_waiter realtime;
 };
+
+// Its place among real-time threads; NULL: it is none.
+static const struct hf_realtime_waiter *realtime_of(const struct leaving *leaving) {
+    return leaving->realtime.word ? &leaving->realtime : NULL;
+}
+
+// Before each try to write.
+static inline void give_way(const struct hf_rw_lock *lock, const struct hf_realtime_waiter *realtime) {
+    if (!hf_realtime_is_expected())
+        return;
+    uint64_t since_ns = 0;
+    while (hf_rw_is_free(hf_load_relaxed(&lock->state)) &&
+           hf_realtime_is_to_give_way(&lock->state, realtime, &since_ns))
+        continue;
+}
 
 // The reader is not counted any more when this is true. False: the writer was faster, and the reader is inside.
 static bool stop_being_counted(struct hf_rw_lock *lock) {
@@ -53,7 +70,7 @@ static bool stop_being_counted(struct hf_rw_lock *lock) {
 // or EAGAIN.
 static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                         struct leaving *leaving) {
-    if (!hf_rw_may_be_had_in_turn(lock))
+    if (!hf_rw_may_be_had_in_turn(lock) || hf_realtime_priority() != 0)
         return EBUSY;
     if (!stop_being_counted(lock))
         return EBUSY; // but only until it looks: the writer was faster
@@ -127,21 +144,81 @@ static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record 
     }
 }
 
+// Takes the lock for reading, whoever is to have it first. Returns 0, EBUSY or EAGAIN.
+static int read_out_of_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t kept,
+                            const struct hf_realtime_waiter *realtime) {
+    if (hf_load_relaxed(&lock->state) & HF_RW_WRITER)
+        return EBUSY;
+    give_way(lock, realtime);
+    hf_critical_enter(self);
+    uint32_t state = hf_load_relaxed(&lock->state);
+    while (!(state & HF_RW_WRITER) && !hf_rw_is_full(state)) {
+        if (hf_cas_acquire_or_load(&lock->state, &state, (state + HF_RW_READER) | kept))
+            return 0;
+    }
+    hf_critical_leave(self);
+    return hf_rw_is_full(state) ? EAGAIN : EBUSY;
+}
+
+// A real-time thread that reads goes before writers that do not go before it. It sleeps as one of them, so a wake that
+// it has had is one that a writer needs; and as a writer does that leaves the lock to readers (RW2), it leaves
+// WRITERS_SLEEP to the last of them.
+static int wait_before_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                               const struct hf_deadline *deadline, struct leaving *leaving) {
+    uint32_t kept = 0;
+    for (;;) {
+        struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
+        do {
+            int error = read_out_of_turn(lock, self, kept, &leaving->realtime);
+            if (error != EBUSY)
+                return error;
+        } while (hf_patience_left(&patience));
+        uint32_t state = hf_load_relaxed(&lock->state);
+        if (!(state & HF_RW_WRITER) || !hf_cas_acquire_or_load(&lock->state, &state, state | HF_RW_WRITERS_SLEEP))
+            continue;
+        kept = HF_RW_WRITERS_SLEEP;
+        hf_count(self, blocked);
+        hf_hint_look_again();
+        if (sleep_on(lock, state | HF_RW_WRITERS_SLEEP, deadline, HF_RW_SLEEPS_TO_WRITE, &leaving->wait) == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
+}
+
+static bool try_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written,
+                         const struct hf_realtime_waiter *realtime) {
+    if (!hf_rw_is_free(hf_load_relaxed(&lock->state)))
+        return false;
+    give_way(lock, realtime);
+    uint32_t state = hf_load_relaxed(&lock->state);
+    if (!hf_rw_is_free(state))
+        return false;
+    hf_critical_enter(self);
+    if (hf_cas_acquire(&lock->state, state, state | written))
+        return true;
+    hf_critical_leave(self);
+    return false;
+}
+
 // The head of the writers that spin polls the state, the others poll their records (lock/wait/waiter_queue.h).
 static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written) {
     struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
     bool acquired = false;
     hf_queue_enter(&lock->writers, self);
     do {
-        uint32_t state = hf_load_relaxed(&lock->state);
-        if (hf_queue_is_head(self) && hf_rw_is_free(state)) {
-            hf_critical_enter(self);
-            acquired = hf_cas_acquire(&lock->state, state, state | written);
-            if (!acquired)
-                hf_critical_leave(self);
-        }
+        acquired = hf_queue_is_head(self) && try_to_write(lock, self, written, NULL);
     } while (!acquired && hf_patience_left(&patience));
     hf_queue_leave(&lock->writers, self);
+    return acquired;
+}
+
+// A real-time thread stands in no queue.
+static bool spin_before_others(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written,
+                               const struct hf_realtime_waiter *realtime) {
+    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
+    bool acquired;
+    do
+        acquired = try_to_write(lock, self, written, realtime);
+    while (!acquired && hf_patience_left(&patience));
     return acquired;
 }
 
@@ -166,23 +243,25 @@ static bool acquire_or_announce(struct hf_rw_lock *lock, struct hf_thread_record
 }
 
 static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
-                         uint32_t announced, struct hf_wait *wait) {
+                         uint32_t announced, struct leaving *leaving) {
+    const struct hf_realtime_waiter *realtime = realtime_of(leaving);
     uint32_t written = HF_RW_WRITER, state;
     for (;;) {
-        if (hf_spinning_pays() && hf_queue_may_enter(self)) {
-            if (spin_to_write(lock, self, written)) {
+        if (hf_spinning_pays() && (realtime || hf_queue_may_enter(self))) {
+            if (realtime ? spin_before_others(lock, self, written, realtime) : spin_to_write(lock, self, written)) {
                 hf_count(self, spun);
                 return 0;
             }
             hf_count(self, mode_switches);
         }
         // RW2: with WRITERS_SLEEP, whether this one has slept or not.
+        give_way(lock, realtime);
         if (acquire_or_announce(lock, self, announced | HF_RW_WRITERS_SLEEP, &state))
             return 0;
         written = HF_RW_WRITER | HF_RW_WRITERS_SLEEP; // RW2
         hf_count(self, blocked);
         hf_hint_look_again();
-        if (sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_WRITE, wait) == ETIMEDOUT)
+        if (sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_WRITE, &leaving->wait) == ETIMEDOUT)
             return ETIMEDOUT;
     }
 }
@@ -207,7 +286,7 @@ static int wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record 
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
     hf_store_relaxed(&leaving->first, true);
     hf_fetch_or_acquire(&lock->state, HF_RW_WRITERS_FIRST);
-    int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST, &leaving->wait);
+    int error = wait_to_write(lock, self, deadline, HF_RW_WRITERS_FIRST, leaving);
     hf_store_relaxed(&leaving->first, false);
     stop_being_first(lock, !error);
     return error;
@@ -222,6 +301,7 @@ static void undo(struct hf_left_wait *left) {
         hf_rw_read_release(leaving->lock, left->self); // it was inside
     if (leaving->first)
         stop_being_first(leaving->lock, false);
+    hf_realtime_leave(&leaving->realtime);
     hf_rw_wake_writer(leaving->lock);
 }
 
@@ -236,12 +316,21 @@ static void begin(struct leaving *leaving, struct hf_thread_record *self, uint32
     hf_left_wait_begin(&leaving->left, self, depth, undo);
 }
 
+static void begin_as_one_of_many(struct leaving *leaving, struct hf_thread_record *self) {
+    begin(leaving, self, self->critical.critical_depth);
+    unsigned priority = hf_realtime_priority();
+    if (HF_UNLIKELY(priority != 0))
+        hf_realtime_join(&leaving->realtime, &leaving->lock->state, priority);
+}
+
 static bool takes_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, enum hf_rw_use use,
-                          const struct hf_deadline *deadline, struct hf_wait *wait) {
-    return hf_rw_may_be_had_in_turn(lock) && hf_rw_take_in_turn(lock, self, use, deadline, wait);
+                          const struct hf_deadline *deadline, struct leaving *leaving) {
+    return hf_rw_may_be_had_in_turn(lock) && !realtime_of(leaving) &&
+           hf_rw_take_in_turn(lock, self, use, deadline, &leaving->wait);
 }
 
 static int ended(int error, struct leaving *leaving) {
+    hf_realtime_leave(&leaving->realtime);
     hf_left_wait_end(&leaving->left);
     hf_note_wait(&leaving->lock->state, leaving->left.self, HF_STATISTICS_READ_WRITE_LOCK, &leaving->wait, !error);
     return error;
@@ -257,19 +346,21 @@ static __attribute__((noinline)) int read_after_all(struct hf_rw_lock *lock, str
 
 static __attribute__((noinline)) int read_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                                          const struct hf_deadline *deadline, struct leaving *leaving) {
-    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_READ, deadline, &leaving->wait);
+    if (HF_UNLIKELY(realtime_of(leaving) != NULL))
+        return wait_before_writers(lock, self, deadline, leaving);
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_READ, deadline, leaving);
     return in_turn ? 0 : wait_behind_writers(lock, self, deadline, &leaving->wait);
 }
 
 static __attribute__((noinline)) int write_after_all(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                                      const struct hf_deadline *deadline, struct leaving *leaving) {
-    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE, deadline, &leaving->wait);
-    return in_turn ? 0 : wait_to_write(lock, self, deadline, 0, &leaving->wait);
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE, deadline, leaving);
+    return in_turn ? 0 : wait_to_write(lock, self, deadline, 0, leaving);
 }
 
 static __attribute__((noinline)) int write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                                  const struct hf_deadline *deadline, struct leaving *leaving) {
-    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE_FIRST, deadline, &leaving->wait);
+    bool in_turn = takes_in_turn(lock, self, HF_RW_TO_WRITE_FIRST, deadline, leaving);
     return in_turn ? 0 : wait_to_write_first(lock, self, deadline, leaving);
 }
 
@@ -282,19 +373,19 @@ int hf_rw_wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, c
 int hf_rw_wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
-    begin(&leaving, self, self->critical.critical_depth);
+    begin_as_one_of_many(&leaving, self);
     return ended(read_behind_writers(lock, self, deadline, &leaving), &leaving);
 }
 
 int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
-    begin(&leaving, self, self->critical.critical_depth);
+    begin_as_one_of_many(&leaving, self);
     return ended(write_after_all(lock, self, deadline, &leaving), &leaving);
 }
 
 int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
-    begin(&leaving, self, self->critical.critical_depth);
+    begin_as_one_of_many(&leaving, self);
     return ended(write_first(lock, self, deadline, &leaving), &leaving);
 }

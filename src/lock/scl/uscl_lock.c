@@ -11,7 +11,8 @@
 //   unlock(): counts the section; if the slice is over and somebody waits, chooses; then gives the word back
 //
 // Until two threads have met at it, a lock is a FlexGuard lock without a queue: no slices, no clock.
-// A signal handler that has interrupted its own thread in here goes to the word, and is not counted.
+// A signal handler that has interrupted its own thread in here goes to the word, and is not counted; so does a
+// real-time thread.
 // Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in waiter_queue.h; U1 to U8 in slices.h.
 // Model: verify/lock/uscl.pml.
 #include "lock/scl/uscl_lock.h"
@@ -21,6 +22,7 @@
 #include "lock/scl/begun_slices.h"
 #include "lock/scl/thread_class.h"
 #include "thread/left_wait.h"
+#include "thread/realtime.h"
 
 static uint32_t default_slice_us = 2000;
 
@@ -97,7 +99,10 @@ static void give_up_slice(struct hf_slices *slices, struct hf_share *share, stru
 // The caller's class is chosen: to the word, and begins its slice there. Returns 0 or ETIMEDOUT.
 static int take_word(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
                      struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    int error = hf_flexguard_acquire(lock.word, &slices->spinners, &not_counted, self, deadline);
+    // Whom real-time threads go before waits as others do, who do not take a word that is just free.
+    int error = hf_realtime_is_expected()
+                    ? hf_flexguard_wait(lock.word, &slices->spinners, &not_counted, self, deadline, HF_WORD_HELD)
+                    : hf_flexguard_acquire(lock.word, &slices->spinners, &not_counted, self, deadline);
     if (error)
         give_up_slice(slices, share, self);
     else
@@ -126,6 +131,13 @@ static int acquire_uncounted(struct hf_uscl_parts lock, struct hf_thread_record 
     else
         hf_count_waited_acquisition(self);
     return error;
+}
+
+// A real-time thread is not made to wait for a slice, as the kernel's fair scheduler lets it pass. Nor does it pay:
+// what it uses counts for no share.
+static int acquire_without_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
+                                 const struct hf_deadline *deadline) {
+    return hf_flexguard_acquire(lock.word, &slices->spinners, &not_counted, self, deadline);
 }
 
 struct leaving {
@@ -225,6 +237,8 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
         if (!slices)
             return acquire_uncounted(lock, self, deadline);
     }
+    if (HF_UNLIKELY(hf_realtime_priority() != 0))
+        return acquire_without_slice(lock, slices, self, deadline);
     hf_thread_follow_name(self);
     int error = join_until_done_or_left(lock, slices, self, deadline);
     // POSIX: a timed lock takes what is free at its end, whosever the slice is.
