@@ -185,43 +185,44 @@ TEST(only_ours, AReaderGoesBeforeOrdinaryWritersThatArePreferred) {
 }
 
 // Two threads on one CPU: the lower one has the lock, the higher one comes for it, polls or sleeps, and must let the
-// lower one go on. In a child, since a failure takes the CPU.
+// lower one go on. (Not in a child: there locks may be others.)
 template <class Lock, class Unlock>
 bool lets_a_lower_one_go_on(Lock lock, Unlock unlock) {
-    child_process child([&] {
-        std::atomic<bool> held = false, comes = false;
-        cpu_set_t cpus, one;
-        sched_getaffinity(0, sizeof(cpus), &cpus);
-        CPU_ZERO(&one);
-        for (int cpu = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0; cpu--) {
-            if (CPU_ISSET(cpu, &cpus))
-                CPU_SET(cpu, &one);
-        }
-        auto both = [&](int priority) {
-            sched_setaffinity(0, sizeof(one), &one);
-            become(priority);
-        };
-        std::thread lower([&] {
-            both(1);
-            lock();
-            held = true;
-            while (!comes)
-                sched_yield();
-            unlock();
-        });
-        std::thread higher([&] {
-            both(2);
-            while (!held)
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            comes = true;
-            lock();
-            unlock();
-        });
-        lower.join();
-        higher.join();
-        return true;
+    std::atomic<bool> held = false, comes = false;
+    std::atomic<int> done = 0;
+    cpu_set_t cpus, one;
+    sched_getaffinity(0, sizeof(cpus), &cpus);
+    CPU_ZERO(&one);
+    for (int cpu = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0; cpu--) {
+        if (CPU_ISSET(cpu, &cpus))
+            CPU_SET(cpu, &one);
+    }
+    team both;
+    both.add([&] {
+        sched_setaffinity(0, sizeof(one), &one);
+        become(1);
+        lock();
+        held = true;
+        while (!comes)
+            sched_yield();
+        unlock();
+        done++;
     });
-    return child.succeeds();
+    both.add([&] {
+        sched_setaffinity(0, sizeof(one), &one);
+        become(2);
+        while (!held)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        comes = true;
+        lock();
+        unlock();
+        done++;
+    });
+    bool went_on = eventually([&] { return done == 2; });
+    sched_param ordinary{.sched_priority = 0};
+    if (!went_on) // gives the CPU back
+        pthread_setschedparam(both.handle(1), SCHED_OTHER, &ordinary);
+    return went_on;
 }
 
 TEST(realtime, PollersDoNotKeepTheCpuFromTheOwner) {

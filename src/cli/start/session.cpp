@@ -39,10 +39,11 @@ std::string preloaded_by_others(const std::string &library) {
     return others;
 }
 
-// Ours goes first, so that it is found before whatever the user preloads; both work.
+// Ours goes last: what others preload to see the program's locks (mutrace) calls the next function of its name, which
+// ours does not.
 std::string preload_with(const std::string &library) {
     std::string others = preloaded_by_others(library);
-    return others.empty() ? library : library + ":" + others;
+    return others.empty() ? library : others + ":" + library;
 }
 
 // A program that AddressSanitizer watches refuses to run with a library before the sanitizer's own, unless it is told
