@@ -259,6 +259,31 @@ TEST(fork, AChildCanUseAMutexThatItsAtforkHandlersGuard) {
         thread.join();
 }
 
+// Nor are its handlers, Holdfast's among them, which ask the child's monitor for memory where there are statistics
+// (posix/life/with-statistics). Shown able to fail: libc's recvmsg in base/descriptor_passing.c.
+TEST(fork, IsNoCancellationPoint) {
+    constexpr int went_on = 42;
+    std::atomic<bool> asked = false;
+    pid_t child = 0;
+    std::thread cancelled([&] {
+        int before = 0;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        while (!asked)
+            sched_yield();
+        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+        child = fork();
+        if (child == 0)
+            _exit(went_on);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    });
+    pthread_cancel(cancelled.native_handle());
+    asked = true;
+    cancelled.join();
+    int status = status_of(child);
+    EXPECT_TRUE(WIFEXITED(status)) << status;
+    EXPECT_EQ(WEXITSTATUS(status), went_on);
+}
+
 TEST(thread_exit, ManyThreadsOneAfterAnother) {
     std::mutex mutex;
     std::shared_mutex shared;
