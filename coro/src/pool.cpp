@@ -4,6 +4,7 @@
 #include "holdfast/coro/pool.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <sched.h>
 #include <thread>
 
@@ -20,6 +21,7 @@ namespace holdfast::coro {
 namespace {
 
 constexpr unsigned searches_max = 60; // before a worker sleeps, where spinning pays
+constexpr std::chrono::seconds looks_apart{1};
 
 // Empty when the kernel does not say, or has more CPUs than the set has room for.
 cpu_set_t cpus_usable() {
@@ -44,7 +46,7 @@ public:
     state(pool &owner, pool_options options, const cpu_set_t &usable)
         : owner_(owner), cpus_(count_of(usable)), chain_max_(options.chain_max > 0 ? options.chain_max : 1),
           turns_(options.turns), nodes_(node_map::read(usable)), work_(workers_, sleepers_, chain_max_) {
-        unsigned count = options.workers > 0 ? options.workers : cpus_;
+        unsigned count = options.workers > 0 ? options.workers : cpus_.load(std::memory_order_relaxed);
         homes_ = nodes_.homes(count);
         for (unsigned i = 0; i < count; i++) {
             worker &one = workers_.emplace_back();
@@ -124,13 +126,26 @@ private:
         context.worker = me.number;
         context.chain_max = chain_max_;
         context.alone = workers_.size() == 1;
-        context.spinning_pays = cpus_ > 1 && workers_.size() > 1;
+        context.spinning_pays = spinning_pays();
         auto stop = [](void *self) { return static_cast<state *>(self)->stopping(); };
         while (std::coroutine_handle<> next = await_next(me, context)) {
             context.current_turn.operations = 0;
             me.resumed.add();
             run(context, next, stop, this);
         }
+    }
+
+    bool spinning_pays() const noexcept { return cpus_.load(std::memory_order_relaxed) > 1 && workers_.size() > 1; }
+
+    // A cpuset may change, and workers may be pinned. Those that stay at home see the CPUs of one node alone.
+    void count_cpus_now_and_then(worker &me) noexcept {
+        auto now = std::chrono::steady_clock::now();
+        if (!homes_.empty() || now < me.counts_cpus_at)
+            return;
+        me.counts_cpus_at = now + looks_apart;
+        cpu_set_t usable = cpus_usable();
+        if (int count = CPU_COUNT(&usable); count > 0)
+            cpus_.store(static_cast<unsigned>(count), std::memory_order_relaxed);
     }
 
     // Null when the pool ends.
@@ -146,6 +161,7 @@ private:
                     sleepers_.wake_one(); // P2
                 return found;
             }
+            count_cpus_now_and_then(me);
             sleepers_.sleep(me, [this] { return work_.something_is_ready() || stopping(); });
         }
         static_cast<void>(sleepers_.end_search());
@@ -153,7 +169,8 @@ private:
     }
 
     std::coroutine_handle<> search(worker &me, run_context &context) noexcept {
-        unsigned searches = sleepers_.polling_pays(cpus_) ? searches_max : 1;
+        context.spinning_pays = spinning_pays();
+        unsigned searches = sleepers_.polling_pays(cpus_.load(std::memory_order_relaxed)) ? searches_max : 1;
         for (unsigned i = 0; i < searches && !stopping(); i++) {
             if (std::coroutine_handle<> found = work_.find(me, context))
                 return found;
@@ -163,7 +180,7 @@ private:
     }
 
     pool &owner_;
-    unsigned cpus_;
+    std::atomic<unsigned> cpus_;
     unsigned chain_max_;
     bool turns_;
     node_map nodes_;

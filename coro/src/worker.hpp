@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,7 @@ struct alignas(64) worker {
     unsigned number = 0;
     unsigned taken = 0;               // how often, but owners (ready_work.hpp)
     std::vector<std::size_t> victims; // in the order in which it steals from them
+    std::chrono::steady_clock::time_point counts_cpus_at;
     counter resumed, stolen, slept;
     std::thread thread;
 };

@@ -7,6 +7,7 @@
 //     one is about to be       they exchange, for good; records that were left behind stay       thread/thread_record.h
 //                              no more memory is mapped for statistics                           observe/observation.h
 //                              real-time threads are what they were known as                     thread/realtime.h
+//                              the number of CPUs stays                                          base/cpu_count.h
 //
 // By syscall a program may also make its threads real-time ones (realtime.c).
 //
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 
+#include "base/cpu_count.h"
 #include "base/system_call.h"
 #include "observe/observation.h"
 #include "park/membarrier.h"
@@ -45,6 +47,7 @@ static __attribute__((noinline, cold)) void do_without(void) {
     hf_thread_records_stay_left();
     hf_statistics_stay_mapped();
     hf_realtime_ask_no_more();
+    hf_cpus_forgo();
 }
 
 static bool makes_realtime_threads(long number, long resource) {

@@ -44,6 +44,7 @@ bool hf_barrier_wait(struct hf_barrier *barrier) {
     if (last) {
         hf_fetch_add_release(&barrier->rounds, 1);
         hf_futex_wake(&barrier->rounds, INT_MAX);
+        hf_cpus_usable(); // its CPUs are the process's, too
     } else {
         wait_for_end_of(barrier, (uint32_t)(ticket / barrier->count));
     }

@@ -342,6 +342,7 @@ void hf_waiter_give_turn(struct hf_waiter *chosen) {
     // The last touch: then its node may be gone, and a wake uses the address only.
     if (hf_exchange_release(&chosen->turn, HF_TURN_GIVEN) == HF_TURN_AWAITED_ASLEEP)
         hf_futex_wake(&chosen->turn, 1);
+    hf_cpus_usable(); // the caller's are the process's, too, though it may never wait
 }
 
 // If the waiter does not sleep yet, or the kernel refuses, nobody is moved, and the turn wakes it as ever. Until the
