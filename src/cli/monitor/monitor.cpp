@@ -12,7 +12,6 @@
 #include <optional>
 #include <poll.h>
 #include <sys/file.h>
-#include <systemd/sd-daemon.h>
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/interruption.hpp"
@@ -21,6 +20,7 @@
 #include "cli/common/say.hpp"
 #include "cli/monitor/metrics_endpoint.hpp"
 #include "cli/monitor/monitor_status.hpp"
+#include "cli/monitor/service_manager.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
 #include "monitor/server/monitor_server.hpp"
@@ -81,7 +81,7 @@ void say_ready(const monitor_options &options, const monitor &kernel_monitor) {
         kernel_monitor.has_taken_over() ? ", with the programs of the service before" : "");
     if (!kernel_monitor.why_no_pins().empty())
         say("holdfast monitor: programs will not survive my restart informed: {}\n", kernel_monitor.why_no_pins());
-    sd_notify(0, "READY=1");
+    tell_service_manager("READY=1");
 }
 
 void audit(monitor &kernel_monitor) {
@@ -112,7 +112,7 @@ int serve(const monitor_options &options) {
                 server.reconsider_scopes();
             }
         }
-        sd_notify(0, "STOPPING=1");
+        tell_service_manager("STOPPING=1");
     } catch (const std::system_error &error) {
         throw failure(error.what());
     }
