@@ -108,6 +108,10 @@ extern __thread struct hf_thread_record *hf_self_record
 // Gives the calling thread a record. Out of memory it is one that threads share, which is never queued.
 struct hf_thread_record *hf_thread_record_acquire(void) __attribute__((cold));
 
+// Of this process, in bits that no record's address has (lock/wait/waiter_queue.h): its number, or 0 where that is not
+// known. A forked child's is another one, unless it was forked behind pthread_atfork's back.
+extern uintptr_t hf_process_mark __attribute__((visibility("hidden")));
+
 static inline struct hf_thread_record *hf_self(void) {
     struct hf_thread_record *self = hf_self_record;
     return HF_LIKELY(self != NULL) ? self : hf_thread_record_acquire();

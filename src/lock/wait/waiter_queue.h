@@ -18,7 +18,24 @@
 #include "base/pause.h"
 #include "thread/thread_record.h"
 
+// The last one's record, and which process it is of, in the bits that no record's address has: those of its alignment
+// and the upper 16. A mutex that is process-private and used by two processes all the same, as glibc lets pass that
+// merely loses wakes, has a tail whose address means something else here, or nothing: it is not followed. NULL: nobody.
 typedef struct hf_thread_record *hf_queue_tail;
+
+#define HF_QUEUE_PROCESS_MASK (UINT64_MAX << 48 | (HF_CACHE_LINE_BYTES - 1))
+
+// As it stands in the tail. Where the process is not known (a sandbox, the first constructors) the bits are 0.
+static inline hf_queue_tail hf_queue_place(struct hf_thread_record *self) {
+    return (hf_queue_tail)((char *)self + hf_load_relaxed(&hf_process_mark));
+}
+
+// NULL: nobody, or another process's.
+static inline struct hf_thread_record *hf_queue_record(hf_queue_tail tail) {
+    uintptr_t mark = hf_load_relaxed(&hf_process_mark);
+    bool is_ours = tail != NULL && ((uintptr_t)tail & HF_QUEUE_PROCESS_MASK) == mark;
+    return is_ours ? (struct hf_thread_record *)((char *)tail - mark) : NULL;
+}
 
 // A thread is in one queue at most. It is in none when IDLE: only then may it enter.
 static inline bool hf_queue_may_enter(const struct hf_thread_record *self) {
@@ -31,7 +48,7 @@ static inline void hf_queue_enter(hf_queue_tail *tail, struct hf_thread_record *
     hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_WAITING);
     // Release: whoever finds us through the tail finds our `next` cleared. Acquire: pairs with the predecessor's
     // release.
-    struct hf_thread_record *before = hf_exchange_acq_rel(tail, self);
+    struct hf_thread_record *before = hf_queue_record(hf_exchange_acq_rel(tail, hf_queue_place(self)));
     // Ourselves we meet only if a signal handler left this function by longjmp, which POSIX does not allow.
     if (before == NULL || before == self)
         hf_store_relaxed(&self->critical.queue_state, HF_QUEUE_HEAD);
@@ -50,7 +67,8 @@ enum { HF_QUEUE_LINK_POLLS = 64 };
 // Leaves from anywhere in the queue and hands the head to the successor, if there is one.
 static inline void hf_queue_leave(hf_queue_tail *tail, struct hf_thread_record *self) {
     // While the tail is ours nobody is behind us, whatever a late link has put into `next`: so the tail decides first.
-    bool last = hf_load_relaxed(tail) == self && hf_cas_release(tail, self, NULL);
+    hf_queue_tail place = hf_queue_place(self);
+    bool last = hf_load_relaxed(tail) == place && hf_cas_release(tail, place, NULL);
     struct hf_thread_record *after = NULL;
     if (!last) {
         for (int polls = 0; polls < HF_QUEUE_LINK_POLLS; polls++) {

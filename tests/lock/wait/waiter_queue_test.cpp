@@ -56,10 +56,10 @@ TEST_F(flexguard_queue, ALeaverDoesNotWaitForEverForALink) {
     hf_queue_enter(&tail, &a);
     // b has taken the tail and stops before it links itself.
     b.critical.queue_state = HF_QUEUE_WAITING;
-    tail = &b;
+    tail = hf_queue_place(&b);
     hf_queue_leave(&tail, &a); // I5
     EXPECT_EQ(a.critical.queue_state, static_cast<uint32_t>(HF_QUEUE_IDLE));
-    EXPECT_EQ(tail, &b);
+    EXPECT_EQ(tail, hf_queue_place(&b));
     // b wakes up, links itself to who has left, and never becomes the head; it leaves like anyone.
     hf_store_release(&a.next, &b);
     EXPECT_FALSE(hf_queue_is_head(&b));
@@ -76,7 +76,7 @@ TEST_F(flexguard_queue, ALateLinkDoesNotKeepTheTail) {
 }
 
 TEST_F(flexguard_queue, AQueueThatNamesThreadsOfAForkedParentHeals) {
-    tail = &c; // its thread is in the parent
+    tail = hf_queue_place(&c); // its thread is in the parent, behind whose back the child was forked
     c.critical.queue_state = HF_QUEUE_HEAD;
     hf_queue_enter(&tail, &a);
     EXPECT_FALSE(hf_queue_is_head(&a)) << "it waits in vain, for as long as its patience lasts";
@@ -85,6 +85,25 @@ TEST_F(flexguard_queue, AQueueThatNamesThreadsOfAForkedParentHeals) {
     hf_queue_enter(&tail, &b);
     EXPECT_TRUE(hf_queue_is_head(&b));
     hf_queue_leave(&tail, &b);
+}
+
+// Shown able to fail: hf_queue_record that does not look whose it is.
+TEST_F(flexguard_queue, ATailOfAnotherProcessIsNotFollowed) {
+    const uintptr_t own = hf_process_mark, another = own ^ (uintptr_t{1} << 48 | 1);
+    EXPECT_NE(own, 0u);
+    hf_process_mark = another;
+    // There it is a record, and here no address at all.
+    tail = hf_queue_place(reinterpret_cast<hf_thread_record *>(uintptr_t{HF_CACHE_LINE_BYTES}));
+    hf_process_mark = own;
+    hf_queue_enter(&tail, &a);
+    EXPECT_TRUE(hf_queue_is_head(&a));
+    EXPECT_EQ(tail, hf_queue_place(&a));
+    hf_queue_tail theirs = hf_queue_record(tail) == &a ? tail : nullptr;
+    hf_process_mark = another;
+    EXPECT_EQ(hf_queue_record(theirs), nullptr) << "nor is ours by them";
+    hf_process_mark = own;
+    hf_queue_leave(&tail, &a);
+    EXPECT_EQ(tail, nullptr);
 }
 
 } // namespace
