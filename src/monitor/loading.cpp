@@ -9,7 +9,7 @@ namespace {
 
 class loader {
 public:
-    loader(const monitor_pins &pins, monitor::sight seen) : pins_(pins), seen_(seen) {}
+    loader(const monitor_pins &pins, monitor_sight seen) : pins_(pins), seen_(seen) {}
 
     // At most one is loaded at a time: two would count on one page.
     bool takes(std::uint32_t parts) {
@@ -27,7 +27,7 @@ public:
 
 private:
     const monitor_pins &pins_;
-    monitor::sight seen_;
+    monitor_sight seen_;
     bpf_refusal refusal_;
     std::unique_ptr<monitor_programs> programs_;
 };
@@ -38,7 +38,7 @@ private:
 
 } // namespace
 
-loaded_monitor load_what_the_kernel_takes(const monitor_pins &pins, monitor::sight seen) {
+loaded_monitor load_what_the_kernel_takes(const monitor_pins &pins, monitor_sight seen) {
     loader kernel(pins, seen);
     if (kernel.takes(HF_PARTS_ALL))
         return {.programs = kernel.programs(), .left_out = {}};

@@ -26,6 +26,6 @@ struct loaded_monitor {
 };
 
 // Throws monitor_unavailable.
-loaded_monitor load_what_the_kernel_takes(const monitor_pins &pins, monitor::sight seen);
+loaded_monitor load_what_the_kernel_takes(const monitor_pins &pins, monitor_sight seen);
 
 } // namespace holdfast

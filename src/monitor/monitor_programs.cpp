@@ -118,7 +118,7 @@ monitor_pins::monitor_pins(const std::string &directory) {
         directory_ = directory;
 }
 
-monitor_programs::monitor_programs(const monitor_pins &pins, monitor::sight seen, std::uint32_t parts) {
+monitor_programs::monitor_programs(const monitor_pins &pins, monitor_sight seen, std::uint32_t parts) {
     bpf_log log;
     skeleton_ = preemption_monitor__open();
     if (!skeleton_)
@@ -150,10 +150,10 @@ void monitor_programs::release() {
 }
 
 // Maps, too: a kernel may lack the kind.
-void monitor_programs::choose(std::uint32_t parts, monitor::sight seen) const {
+void monitor_programs::choose(std::uint32_t parts, monitor_sight seen) const {
     skeleton_->rodata->parts = parts;
     skeleton_->rodata->refused_parts = parts_refused_for_tests();
-    skeleton_->rodata->blind_to_others = seen == monitor::sight::from_followed;
+    skeleton_->rodata->blind_to_others = seen == monitor_sight::from_followed;
     skeleton_->rodata->cpus_online = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     bpf_program__set_autoload(skeleton_->progs.walk, parts & HF_PART_CENSUS);
     bpf_program__set_autoload(skeleton_->progs.start_heart, parts & HF_PART_HEART);

@@ -14,7 +14,7 @@
 #include "base/descriptor.hpp"
 #include "monitor/bpf_refusal.hpp"
 #include "monitor/holder_preemptions.hpp"
-#include "monitor/monitor.hpp"
+#include "monitor/monitor_types.hpp"
 
 struct bpf_map;
 struct bpf_program;
@@ -41,7 +41,7 @@ private:
 class monitor_programs {
 public:
     // Loads, attaches and starts them. Throws bpf_refusal, or monitor_unavailable.
-    monitor_programs(const monitor_pins &pins, monitor::sight seen, std::uint32_t parts);
+    monitor_programs(const monitor_pins &pins, monitor_sight seen, std::uint32_t parts);
     // Detaches them and leaves the page saying so.
     ~monitor_programs();
     monitor_programs(const monitor_programs &) = delete;
@@ -61,7 +61,7 @@ public:
     void grant_cpu(std::uint32_t cpu, std::uint32_t scope) const;
 
 private:
-    void choose(std::uint32_t parts, monitor::sight seen) const;
+    void choose(std::uint32_t parts, monitor_sight seen) const;
     void plan_pins(const std::string &directory);
     void load(const bpf_log &log);
     void map_page(const bpf_log &log);

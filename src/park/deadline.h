@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Checking and comparing the deadlines that callers pass to timed locks.
+// Deadlines that callers pass to timed locks: checking and comparing them.
 #ifndef HF_PARK_DEADLINE_H
 #define HF_PARK_DEADLINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "base/clock.h"
-#include "park/futex.h"
+
+// The moment at which a wait gives up: absolute, on CLOCK_REALTIME or CLOCK_MONOTONIC.
+struct hf_deadline {
+    clockid_t clock;
+    struct timespec at;
+};
 
 static inline bool hf_deadline_is_valid(const struct hf_deadline *deadline) {
     return (deadline->clock == CLOCK_REALTIME || deadline->clock == CLOCK_MONOTONIC) && deadline->at.tv_nsec >= 0 &&

@@ -4,17 +4,12 @@
 #define HF_PARK_FUTEX_H
 
 #include <stdint.h>
-#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// The moment at which a wait gives up: absolute, on CLOCK_REALTIME or CLOCK_MONOTONIC.
-struct hf_deadline {
-    clockid_t clock;
-    struct timespec at;
-};
+struct hf_deadline; // park/deadline.h
 
 // Sleeps while *word is `expected`, until woken or until the deadline (NULL: none).
 // Returns 0 (woken, or the word was another; both may be spurious), ETIMEDOUT (then nobody has woken it), or EINTR.

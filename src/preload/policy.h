@@ -11,7 +11,8 @@
 //
 // By our constructor, since the program may clear its environment; at the first use if that comes before, since an
 // object must not change hands while it is in use, and constructors that run before ours use them.
-// Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h.
+// Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h. Here is what was decided;
+// policy_decision.c decides.
 #ifndef HF_PRELOAD_POLICY_H
 #define HF_PRELOAD_POLICY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The reader-writer lock: one state word, on which readers and writers sleep.
-// C code: src/lock/posix/read_write_lock.h (the word's states, RW1, RW2, RW3, I4), src/lock/posix/read_write_lock.c. Of
+// C code: src/lock/posix/read_write_state.h (the word's states, RW1, RW2, RW3, I4), src/lock/posix/read_write_lock.c. Of
 // src/lock/posix/read_write_batch.c only a reader's way out of being counted and back matters here: its looks are
 // tries.
 //

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/report/workload_figures.hpp"
+#include "cli/report/subtitles.hpp"
 #include "cli/start/background_load.hpp"
 #include "measure/quantity.hpp"
 #include "measure/statistics.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/experiment/thread_time_table.hpp"
-#include "cli/report/workload_figures.hpp"
+#include "cli/report/subtitles.hpp"
 #include "cli/start/background_load.hpp"
 #include "measure/quantity.hpp"
 

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/report/moment_figures.hpp"
+#include "cli/report/subtitles.hpp"
 #include "cli/report/thread_time_figure.hpp"
 #include "cli/start/background_load.hpp"
 #include "measure/quantity.hpp"
@@ -206,11 +207,6 @@ std::vector<unsigned> telling_threads(const workload_measurement &of) {
 }
 
 } // namespace
-
-std::vector<std::string> subtitles_of(const json &about, const std::string &what) {
-    return {fmt::format("{}, {}; {}", machine_in(about), about.at("kernel").get<std::string>(), what),
-            "$ " + about.at("command").get<std::string>()};
-}
 
 section workload_section(const workload_measurement &of, const drawn_locks &drawn, const std::string &name) {
     section_maker maker(of, drawn, name);

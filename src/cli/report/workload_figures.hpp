@@ -16,7 +16,4 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
 section time_between_section(const std::vector<const workload_measurement *> &of, const drawn_locks &drawn,
                              const std::string &name);
 
-// Machine, kernel, rounds and command, as pictures show them below their titles.
-std::vector<std::string> subtitles_of(const json &about, const std::string &what);
-
 } // namespace holdfast::cli::report

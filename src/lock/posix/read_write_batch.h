@@ -27,7 +27,7 @@
 #define HF_LOCK_READ_WRITE_BATCH_H
 
 #include "hint/hint.h"
-#include "lock/posix/read_write_lock.h"
+#include "lock/posix/read_write_state.h"
 #include "observe/observation.h"
 
 #ifdef __cplusplus

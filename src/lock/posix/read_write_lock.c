@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// States and invariants: read_write_lock.h.
+// States and invariants: read_write_state.h.
 #include "lock/posix/read_write_lock.h"
 
 #include <limits.h>

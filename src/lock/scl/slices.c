@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/system_call.h"
-#include "lock/scl/slices_memory.h"
 #include "park/masked_lock.h"
 
 // How often a thread's nice value is looked up: a changed one takes effect with the next slice after that.

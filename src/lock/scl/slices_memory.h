@@ -4,11 +4,18 @@
 #ifndef HF_LOCK_SLICES_MEMORY_H
 #define HF_LOCK_SLICES_MEMORY_H
 
-#include "lock/scl/slices.h"
+#include "lock/scl/slices_state.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// The slices of the lock at that address: made, or left by a lock that was there before, when there are none yet. NULL:
+// no memory. `place` is where the lock keeps the answer.
+struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, struct hf_thread_record *self)
+    __attribute__((cold));
+// What the lock at that address had, if it still has it.
+void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct hf_thread_record *self);
 
 // A share to be filled in, or NULL: no memory.
 struct hf_share *hf_share_take(void);

@@ -15,6 +15,7 @@
 
 extern "C" {
 #include "lock/posix/condition.h"
+#include "park/deadline.h"
 #include "park/word_lock.h"
 }
 

@@ -14,6 +14,7 @@
 
 extern "C" {
 #include "lock/posix/condition.h"
+#include "park/deadline.h"
 #include "park/word_lock.h"
 #include "thread/thread_record.h"
 }

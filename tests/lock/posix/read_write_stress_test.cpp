@@ -20,6 +20,7 @@
 #include "lock/preempted_team.hpp"
 #include "lock/wait/defer_policy.h"
 #include "lock/wait/lock_history.h"
+#include "park/deadline.h"
 #include "patience.hpp"
 
 namespace holdfast::test {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What pictures of a report show below their titles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/result_record.hpp"
+
+namespace holdfast::cli::report {
+
+// Machine, kernel, what was measured, and the command.
+std::vector<std::string> subtitles_of(const json &about, const std::string &what);
+
+} // namespace holdfast::cli::report
