@@ -18,10 +18,10 @@ static inline void hf_counted_pause(void) {
 }
 #define hf_pause hf_counted_pause
 
-static inline void hf_counted_rest(void) {
+static inline void hf_counted_timed_pause(void) {
     hf_polls++;
-    hf_rest();
+    hf_timed_pause();
 }
-#define hf_rest hf_counted_rest
+#define hf_timed_pause hf_counted_timed_pause
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A pool: what each worker does from the start of its thread to its end. What is ready, and in which order it is taken,
-// is in ready_work.hpp; who sleeps and who wakes, and why no wake-up is lost (P1), in worker_sleep.hpp.
+// is in ready_work.hpp; who sleeps and who wakes, and why no wake-up is lost (pool.P1), in worker_sleep.hpp.
 #include "holdfast/coro/pool.hpp"
 
 #include <atomic>
@@ -158,7 +158,7 @@ private:
             found = search(me, context);
             if (found) {
                 if (sleepers_.end_search() && work_.something_is_ready())
-                    sleepers_.wake_one(); // P2
+                    sleepers_.wake_one(); // pool.P2
                 return found;
             }
             count_cpus_now_and_then(me);

@@ -34,7 +34,7 @@ public:
         if (!ready.rotated)
             guests_.store(guests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         // Sequentially consistent, as are looks_empty() and all that says who sleeps: who puts and then finds nobody
-        // asleep has been seen by everybody who went to sleep later (P1, worker_sleep.hpp).
+        // asleep has been seen by everybody who went to sleep later (pool.P1, worker_sleep.hpp).
         size_.store(size + 1, std::memory_order_seq_cst);
     }
 

@@ -6,7 +6,7 @@
 //     common    from outside, and who gave its thread away                then; each 16th time before own
 //     others'                                                             last
 //
-// T1  Who is ready runs after a bounded number of sections of others (verify/coro/turn.pml).
+// coro.T1  Who is ready runs after a bounded number of sections of others (verify/coro/turn.pml).
 // Test: tests/coro/turn_test, tests/coro/primitives_test.
 #pragma once
 
@@ -94,7 +94,7 @@ private:
         return true;
     }
 
-    // All but the first. While they were in no queue somebody may have found nothing and fallen asleep (P1).
+    // All but the first. While they were in no queue somebody may have found nothing and fallen asleep (pool.P1).
     void keep(worker &me, const ready_queue::entry *batch, std::size_t count) noexcept {
         if (count == 1)
             return;

@@ -17,13 +17,16 @@
 //        | rest of its block     TAKEN <------------------------------------------+---+
 //        +--> OWNER'S              ^      thief: recall (guard), the youngest; only when nothing is anybody's
 //
-// B1  Each entry is taken once. What is anybody's is taken under the guard. What is the owner's is taken by the owner,
+// pool.B1  Each entry is taken once. What is anybody's is taken under the guard. What is the owner's is taken by the
+// owner,
 //     which first moves `front` past it and then finds it below `limit`; or by a thief, which first moves `limit` below
 //     it and then finds `front` not past it. In the total order of these sequentially consistent operations one of
 //     the two sees the other: the owner then goes on under the guard, the thief gives its recall up.
-// B2  An entry's slot is written again only when it has been taken. The owner puts below `room_end_` alone, which it
+// pool.B2  An entry's slot is written again only when it has been taken. The owner puts below `room_end_` alone, which
+// it
 //     moves under the guard: who took from there has done so under the guard before, or is the owner.
-// B3  An entry that is here all the while that looks_empty() reads is seen (P1, worker_sleep.hpp). What was taken is
+// pool.B3  An entry that is here all the while that looks_empty() reads is seen (pool.P1, worker_sleep.hpp). What was
+// taken is
 //     counted before it is gone from here, and read before `back`: so whoever sees a count sees at least as many put.
 //
 // In BWoS nobody can take what is in the owner's block. Here a thief can (recall), since a worker must not sleep while
@@ -62,7 +65,7 @@ public:
         }
         guests_.store(guests, std::memory_order_relaxed);
         // Releases the slots: pairs with steal(). Sequentially consistent, as are looks_empty() and all that says who
-        // sleeps (P1, worker_sleep.hpp).
+        // sleeps (pool.P1, worker_sleep.hpp).
         back_.store(back + count, std::memory_order_seq_cst);
         return count;
     }
@@ -73,7 +76,7 @@ public:
         if (front == back_.load(std::memory_order_relaxed))
             return false;
         if (front < limit_.load(std::memory_order_relaxed)) {
-            front_.store(front + 1, std::memory_order_seq_cst); // B1
+            front_.store(front + 1, std::memory_order_seq_cst); // pool.B1
             if (front < limit_.load(std::memory_order_seq_cst)) {
                 into = taken_by_owner(front);
                 return true;
@@ -99,7 +102,7 @@ public:
         return count;
     }
 
-    // For everybody (B3).
+    // For everybody (pool.B3).
     [[nodiscard]] bool looks_empty() const noexcept { return size() == 0; }
     // Advice. For the owner.
     [[nodiscard]] bool has_guests() const noexcept {
@@ -143,7 +146,7 @@ private:
         if (front >= end)
             return 0;
         std::size_t count = std::min<std::size_t>(count_max, (end - front + 1) / 2);
-        limit_.store(end - count, std::memory_order_seq_cst); // B1
+        limit_.store(end - count, std::memory_order_seq_cst); // pool.B1
         if (front_.load(std::memory_order_seq_cst) > end - count) {
             limit_.store(limit, std::memory_order_seq_cst); // the owner was faster
             return 0;
@@ -173,7 +176,7 @@ private:
         return true;
     }
 
-    // The owner's. B2.
+    // The owner's. pool.B2.
     void find_room() noexcept {
         spin_lock held(guard_);
         std::uint64_t front = front_.load(std::memory_order_relaxed);

@@ -7,13 +7,16 @@
 //      +-------- found ------------+ +---- found at the second look (AWAKE), woken -----+
 //                                                                         (NOTIFIED)
 //
-// P1  No lost wake-up. While something is ready, a worker is running or searching, or one has been notified. Who puts
+// pool.P1  No lost wake-up. While something is ready, a worker is running or searching, or one has been notified. Who
+// puts
 //     looks for sleepers after it; who goes to sleep looks at all queues after it has said so; both in the total order
 //     of sequentially consistent operations, so that one of them sees the other.
-// P2  Who puts may leave the wake to a worker that is searching already: that one, when it finds something and was the
+// pool.P2  Who puts may leave the wake to a worker that is searching already: that one, when it finds something and was
+// the
 //     last that searched, stops being a searcher, then looks whether there is more, and if so wakes another; when it
 //     finds nothing, it announces its sleep, stops being a searcher, and looks again, in this order.
-// P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will search.
+// pool.P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will
+// search.
 // Model: verify/coro/mutex.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
 #pragma once
 
@@ -41,7 +44,7 @@ public:
         return count - idle_.sleepers() <= cpus && 2 * idle_.searchers() <= std::min<std::size_t>(count, cpus);
     }
 
-    // P3. True when `one` slept and has been woken.
+    // pool.P3. True when `one` slept and has been woken.
     bool notify(worker &one) noexcept {
         std::uint32_t expected = sleeping;
         if (!one.sleep.compare_exchange_strong(expected, notified, std::memory_order_seq_cst))
@@ -50,7 +53,7 @@ public:
         return true;
     }
 
-    // P1, the side of who has put something.
+    // pool.P1, the side of who has put something.
     void wake_one() noexcept {
         if (!idle_.nobody_searches_and_some_sleep())
             return;
@@ -61,8 +64,8 @@ public:
         }
     }
 
-    // P1, the side of who sleeps; for a searcher, which it is again after it. Returns for any reason. `stays_awake()`
-    // looks at all queues.
+    // pool.P1, the side of who sleeps; for a searcher, which it is again after it. Returns for any reason.
+    // `stays_awake()` looks at all queues.
     template <class StaysAwake>
     void sleep(worker &me, StaysAwake stays_awake) noexcept {
         me.sleep.store(sleeping, std::memory_order_seq_cst);

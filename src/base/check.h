@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Assertions. Each cites the invariant it checks; they are compiled into debug and sanitizer builds.
+// Assertions. Each cites the invariant that it checks, as "word.I1": the module that states it, and its number there.
+// Debug and sanitizer builds have them.
 #ifndef HF_BASE_CHECK_H
 #define HF_BASE_CHECK_H
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-uint32_t hf_pauses_a_rest = 1;
+uint32_t hf_pauses_a_timed_pause = 1;
 
 enum {
     HF_PAUSES_TIMED = 64,
@@ -23,5 +23,5 @@ __attribute__((constructor)) static void measure_rest(void) {
         uint64_t ns = time_pauses();
         shortest_ns = ns < shortest_ns ? ns : shortest_ns;
     }
-    hf_store_relaxed(&hf_pauses_a_rest, hf_pauses_in_a_rest(HF_PAUSES_TIMED, shortest_ns));
+    hf_store_relaxed(&hf_pauses_a_timed_pause, hf_pauses_in_a_timed_pause(HF_PAUSES_TIMED, shortest_ns));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Whether a process has one thread. Then what it does to memory of its own need not be atomic.
-#ifndef HF_BASE_ONLY_THREAD_H
-#define HF_BASE_ONLY_THREAD_H
+#ifndef HF_BASE_SINGLE_THREADED_H
+#define HF_BASE_SINGLE_THREADED_H
 
 #include <stdbool.h>
 #include <sys/single_threaded.h>

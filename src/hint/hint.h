@@ -46,8 +46,8 @@ static inline bool hf_is_in_switch_storm(void) {
 // while nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
 static inline bool hf_spinning_pays(void) {
     const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
-    // Both loads at each question: the group may be moved to another scope at any time (S1). One answer may be as old
-    // as the time between the two.
+    // Both loads at each question: the group may be moved to another scope at any time (scope.S1). One answer may be as
+    // old as the time between the two.
     uint32_t scope = hf_load_relaxed(&hf_own_group_on(page)->reads) % HF_HINT_SCOPES;
     if (hf_load_relaxed(&page->scope[scope].preempted_critical_sections) != 0 || hf_is_left_alone_on(page))
         return false;
@@ -56,20 +56,20 @@ static inline bool hf_spinning_pays(void) {
 }
 
 // Who else wants the CPU that the caller runs on?
-enum hf_cpu_company {
-    HF_CPU_ALONE,   // nobody, or it is not known
-    HF_CPU_OWN,     // threads, not of other processes as far as is known
-    HF_CPU_FOREIGN, // other processes: time that the caller spends for nothing is lost to its own process
+enum hf_cpu_contention {
+    HF_CPU_UNCONTENDED, // nobody, or it is not known
+    HF_CPU_OWN,         // threads, not of other processes as far as is known
+    HF_CPU_FOREIGN,     // other processes: time that the caller spends for nothing is lost to its own process
 };
 
 // Some turns of a scheduler: so long a CPU counts as one that other processes want, too.
 enum { HF_SHARED_CPU_NS = 20 * 1000 * 1000 };
 
 // `now_ns`: CLOCK_MONOTONIC.
-static inline enum hf_cpu_company hf_cpu_company(uint64_t now_ns) {
+static inline enum hf_cpu_contention hf_cpu_contention(uint64_t now_ns) {
     const struct hf_hint_cpu *cpu = hf_own_cpu(hf_load_relaxed(&hf_hint));
     if (!cpu || hf_load_relaxed(&cpu->runnable) <= 1)
-        return HF_CPU_ALONE;
+        return HF_CPU_UNCONTENDED;
     return now_ns - hf_load_relaxed(&cpu->shared_ns) < HF_SHARED_CPU_NS ? HF_CPU_FOREIGN : HF_CPU_OWN;
 }
 

@@ -65,7 +65,8 @@ struct hf_hint_scope {
 // Processes that are moved between scopes together. A process is told its group when it registers, and stays in it; so
 // do the children that it forks. The first group's scope is HF_SCOPE_MACHINE for ever.
 //
-// S1  What a group reads, all its threads' marks are in: `reads` is HF_SCOPE_MACHINE, which every mark is in, or it is
+// scope.S1  What a group reads, all its threads' marks are in: `reads` is HF_SCOPE_MACHINE, which every mark is in, or
+// it is
 //     `counts_in`, and then no thread of the group has a mark from when that was another (tests/monitor/scopes_test,
 //     verify/monitor/scope.pml).
 enum { HF_GROUP_OF_ALL = 0 };

@@ -19,7 +19,7 @@ bool was_away_longer(const hf_lock_absences &one, const hf_lock_absences &other)
 
 } // namespace
 
-void holder_absences::read() {
+void holder_preemptions::read() {
     keys_.resize(HF_ABSENCE_LOCKS);
     holders_.resize(HF_ABSENCE_LOCKS);
     std::uint32_t count = HF_ABSENCE_LOCKS;
@@ -31,7 +31,7 @@ void holder_absences::read() {
     holders_.resize(keys_.size());
 }
 
-void holder_absences::tell(std::uint64_t followed_since_ns, hf_process_absences &told) {
+void holder_preemptions::tell(std::uint64_t followed_since_ns, hf_process_absences &told) {
     std::uint64_t now_ns = hf_monotonic_ns();
     if (read_at_ns_ == 0 || now_ns - read_at_ns_ > reads_apart_ns) {
         read();

@@ -9,10 +9,10 @@
 
 namespace holdfast {
 
-class holder_absences {
+class holder_preemptions {
 public:
     // `map` as holder_preemptions.bpf.h makes it; must outlive this.
-    explicit holder_absences(int map) : map_(map) {}
+    explicit holder_preemptions(int map) : map_(map) {}
 
     // Fills in all but the reply, for the process that has been followed since then.
     void tell(std::uint64_t followed_since_ns, hf_process_absences &told);

@@ -56,7 +56,7 @@ public:
     // Stops following it; nothing happens if it wasn't followed.
     void forget(int pidfd);
 
-    // Moves a group, or says who has a CPU to themselves. The caller keeps S1 (monitor/server/scopes.hpp).
+    // Moves a group, or says who has a CPU to themselves. The caller keeps scope.S1 (monitor/server/scopes.hpp).
     void move_group(std::uint32_t group, std::uint32_t reads, std::uint32_t counts_in);
     void grant_cpu(std::uint32_t cpu, std::uint32_t scope);
     // Returns when each switch that was under way when it was called has been counted, in whatever scope. False where

@@ -51,7 +51,7 @@ public:
     int page_fd() const { return page_fd_; }
     int followed_map() const;
     bool has_taken_over() const { return taken_over_; }
-    holder_absences *absences() { return absences_ ? &*absences_ : nullptr; }
+    holder_preemptions *absences() { return absences_ ? &*absences_ : nullptr; }
     void unpin() const;
 
     // Visits all threads. Nothing when the kernel does not let it, or shows a pid namespace's threads alone.
@@ -74,7 +74,7 @@ private:
     int page_fd_ = -1;
     bool taken_over_ = false;
     std::mutex walking_; // its findings are in the program's own variables
-    std::optional<holder_absences> absences_;
+    std::optional<holder_preemptions> absences_;
     std::jthread heart_; // where the kernel has none
 };
 

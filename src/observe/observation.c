@@ -173,9 +173,9 @@ static enum place_found take_place(char *level, uint32_t number, uint64_t lock, 
     for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % hf_statistics_places(number)) {
         *entry = &hf_statistics_entries(level, number)[place];
         uint64_t name = hf_load_relaxed(&names[place]);
-        if (name == 0 && !entry_is_there(*entry)) // N6
+        if (name == 0 && !entry_is_there(*entry)) // notes.N6
             return PLACE_IS_REFUSED;
-        // Who comes second to a free place finds the first one's lock there, which may be the same (N1).
+        // Who comes second to a free place finds the first one's lock there, which may be the same (notes.N1).
         if (name == 0 && !hf_cas_relaxed(&names[place], 0, lock))
             name = hf_load_relaxed(&names[place]);
         else if (name == 0) {
@@ -188,7 +188,7 @@ static enum place_found take_place(char *level, uint32_t number, uint64_t lock, 
     return PLACES_ARE_OTHERS;
 }
 
-// The lock's entry, from now on if it had none; NULL when there is no place (N3).
+// The lock's entry, from now on if it had none; NULL when there is no place (notes.N3).
 static struct hf_lock_statistics *entry_of(char *memory, uint64_t lock, enum hf_statistics_kind kind) {
     struct hf_lock_statistics *entry = NULL;
     enum place_found found = PLACES_ARE_OTHERS;

@@ -14,10 +14,11 @@
 //
 // What comes to be observed while something else is, is noted at once, but for how long it is held.
 //
-// O1  Noting never waits, fails or touches a lock's memory: it knows the address only. So it changes neither who owns a
+// notes.O1  Noting never waits, fails or touches a lock's memory: it knows the address only. So it changes neither who
+// owns a
 //     lock nor who is woken, and the lock may be gone.
-// O2  A forked child notes nothing until it has memory of its own: the pointer to its parent's is wiped by the fork.
-// A signal handler that takes locks may spoil the observation that it interrupts; nothing else.
+// notes.O2  A forked child notes nothing until it has memory of its own: the pointer to its parent's is wiped by the
+// fork. A signal handler that takes locks may spoil the observation that it interrupts; nothing else.
 #ifndef HF_OBSERVE_OBSERVATION_H
 #define HF_OBSERVE_OBSERVATION_H
 
@@ -30,7 +31,7 @@
 extern "C" {
 #endif
 
-// In a page of its own, which the kernel zeroes in a forked child (O2).
+// In a page of its own, which the kernel zeroes in a forked child (notes.O2).
 struct hf_noting {
     char *memory;                      // its beginning, as statistics_memory.h lays it out; NULL: nothing is noted
     char *level[HF_STATISTICS_LEVELS]; // those that are mapped

@@ -20,17 +20,20 @@
 //
 // The process maps the first level, and each further one when something finds no place in those before it: what it maps
 // counts towards its limits, and is in memory as a whole under mlockall. Nothing is written where the kernel has not
-// been asked for the memory before (N6).
+// been asked for the memory before (notes.N6).
 //
-// N1  A place never changes hands. So who has found a lock's place may remember it, and an entry sums up all locks that
+// notes.N1  A place never changes hands. So who has found a lock's place may remember it, and an entry sums up all
+// locks that
 //     have ever lain at its address.
-// N2  Counts only grow. They are added relaxed, each by itself: a reader that looks between two of them sees one
+// notes.N2  Counts only grow. They are added relaxed, each by itself: a reader that looks between two of them sees one
 //     without the other.
-// N3  A lock is in one of the HF_STATISTICS_PROBES places of a level from its first one there on, if by then those of
+// notes.N3  A lock is in one of the HF_STATISTICS_PROBES places of a level from its first one there on, if by then
+// those of
 //     all levels before were others'; or in none: then it is counted in `not_noted`.
-// N6  An address stands in a place only when there is memory behind the whole entry, and a tid in a row likewise. Were
+// notes.N6  An address stands in a place only when there is memory behind the whole entry, and a tid in a row likewise.
+// Were
 //     it found missing by a store, that would end the process (SIGBUS: vm.overcommit_memory=2).
-// N4 and N5, of threads' rows, are in thread_holds.h.
+// notes.N4 and N5, of threads' rows, are in thread_holds.h.
 //
 // Readers copy what they want by system calls: where nothing was written they get zeros, and no memory is used up for
 // them, as it would be by looking through a mapping.
@@ -141,7 +144,7 @@ struct hf_rule_statistics {
 struct hf_statistics_header {
     uint32_t version;
     uint32_t process;   // as the server sees it
-    uint64_t not_noted; // observations for which there was no place (N3)
+    uint64_t not_noted; // observations for which there was no place (notes.N3)
     uint32_t levels;    // that are mapped, hence may have something in them; 0: the process has not begun to note
     uint32_t refused;   // 1: the kernel refused to map a level, or memory for something in one
     struct hf_counters_shared counters;

@@ -25,7 +25,7 @@ static struct hf_thread_holds *take_row_in(char *level, uint32_t number, uint32_
         if (hf_load_relaxed(&row->tid) != HF_ROW_FREE || !hf_cas_acquire(&row->tid, HF_ROW_FREE, HF_ROW_BEING_CLEARED))
             continue;
         clear(row);
-        hf_store_release(&row->tid, tid); // pairs with the acquire of the reader (N4)
+        hf_store_release(&row->tid, tid); // pairs with the acquire of the reader (notes.N4)
         return row;
     }
     return NULL;
@@ -51,7 +51,8 @@ static struct hf_thread_holds *row_of(struct hf_thread_record *self) {
     return (struct hf_thread_holds *)(void *)*own; // its first field
 }
 
-// Releases pair with the acquires of the reader, which looks at the address, the ticks, and the address again (N5).
+// Releases pair with the acquires of the reader, which looks at the address, the ticks, and the address again
+// (notes.N5).
 static int place_of(struct hf_thread_holds *row, uint64_t lock) {
     int least = 0;
     for (int i = 0; i < HF_STATISTICS_HOLDS; i++) {

@@ -6,8 +6,8 @@
 //                fork             the first thread to come              it is done
 //     KNOWN ---------> UNKNOWN -----------------------------> REPAIRED ----------> KNOWN
 //
-// F1  Nobody uses what is in disorder: who comes while another thread repairs it waits until the word is KNOWN.
-// F2  Who repairs is not interrupted: a signal handler of its own that came here would wait for itself.
+// fork.F1  Nobody uses what is in disorder: who comes while another thread repairs it waits until the word is KNOWN.
+// fork.F2  Who repairs is not interrupted: a signal handler of its own that came here would wait for itself.
 #ifndef HF_PARK_FORK_MARK_H
 #define HF_PARK_FORK_MARK_H
 
@@ -56,12 +56,12 @@ static inline bool hf_fork_is_known(const uint32_t *mark) {
 // True: the caller repairs, then calls hf_fork_mark_known with the same `saved`. False: it has been done.
 static inline bool hf_fork_begin_repair(uint32_t *mark, sigset_t *saved) {
     enum { HF_REPAIR_NAP_NS = 50 * 1000 };
-    hf_block_all_signals(saved); // F2
+    hf_block_all_signals(saved); // fork.F2
     if (hf_cas_acquire(mark, (uint32_t)HF_FORK_UNKNOWN, HF_FORK_REPAIRED))
         return true;
     hf_unblock_signals(saved);
-    while (!hf_fork_is_known(mark)) // F1
-        hf_nap(HF_REPAIR_NAP_NS);
+    while (!hf_fork_is_known(mark)) // fork.F1
+        hf_timed_sleep(HF_REPAIR_NAP_NS);
     return false;
 }
 

@@ -24,7 +24,7 @@ static bool is_refused(long result) {
 // Where a thread may not sleep, it polls, politely: its caller looks at the word again. Not even naps may be allowed.
 static long nap_instead(const struct hf_deadline *deadline) {
     enum { HF_NAP_INSTEAD_NS = 50 * 1000 };
-    hf_nap(HF_NAP_INSTEAD_NS);
+    hf_timed_sleep(HF_NAP_INSTEAD_NS);
     hf_pause();
     return deadline && hf_deadline_has_passed(deadline) ? -ETIMEDOUT : 0;
 }

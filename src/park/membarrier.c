@@ -30,7 +30,7 @@ bool hf_heavy_fence_is_quick(void) {
 static void wait_until_stores_are_seen(void) {
     uint64_t begin_ns = hf_monotonic_ns();
     do {
-        hf_nap(HF_STORES_ARE_SEEN_NS);
+        hf_timed_sleep(HF_STORES_ARE_SEEN_NS);
     } while (hf_ns_since(begin_ns, hf_monotonic_ns()) < HF_STORES_ARE_SEEN_NS);
 }
 

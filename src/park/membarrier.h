@@ -3,8 +3,8 @@
 // other's store if both have a full fence in between. Where one of them does this all the time and the other seldom,
 // the seldom one can pay for both: it has the kernel fence every thread of the process (membarrier(2)). What the
 // frequent one needs is hf_program_order, no instruction.
-#ifndef HF_PARK_HEAVY_FENCE_H
-#define HF_PARK_HEAVY_FENCE_H
+#ifndef HF_PARK_MEMBARRIER_H
+#define HF_PARK_MEMBARRIER_H
 
 #include <stdbool.h>
 

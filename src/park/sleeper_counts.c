@@ -41,7 +41,7 @@ void hf_sleeper_comes(const uint32_t *word) {
 
 void hf_sleeper_goes(const uint32_t *word) {
     uint32_t was __attribute__((unused)) = hf_fetch_sub_acq_rel(&hf_sleepers_at(word)->state, 1);
-    HF_CHECK("S1", (was & ~HF_UNFENCED) != 0);
+    HF_CHECK("sleep.S1", (was & ~HF_UNFENCED) != 0);
 }
 
 void hf_sleepers_try_unfenced(const uint32_t *word) {

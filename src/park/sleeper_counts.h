@@ -13,12 +13,14 @@
 //     +--------+ <----------------------------------------------------------- +----------+
 //      unlocks exchange      a sleeper counts itself, then a heavy fence       unlocks store, and look
 //
-// S1  No announcement is lost. Whoever sleeps on a word is counted from before its announcement until after its sleep,
+// sleep.S1  No announcement is lost. Whoever sleeps on a word is counted from before its announcement until after its
+// sleep,
 //     and in between there was a heavy fence: its own, or that of who has made the state FENCED, since when somebody
 //     has always been counted or nobody has stored plainly. So of an unlock that stores plainly the store is seen by
 //     the announcer, which does not find the word as that unlock's owner had it; or its look comes after that fence,
 //     sees that somebody may have come, and it wakes.
-// S2  Release is the last touch (I4, park/word_lock.h): counts lie in a table, found by the word's address. Who shares
+// sleep.S2  Release is the last touch (word.I4, park/word_lock.h): counts lie in a table, found by the word's address.
+// Who shares
 //     an entry is woken once too often, or exchanges where it need not.
 // A thread that never comes back from its sleep (it was forked away, cancelled at once, or left a signal handler by
 // longjmp) leaves its entry FENCED.
@@ -28,8 +30,8 @@
 //
 // Models: verify/lock/word_lock.pml and verify/lock/flexguard.pml, with the store buffers of those that store plainly.
 // Orderings, for processors that also load early: verify/litmus/sleepers.litmus and second_sleeper.litmus.
-#ifndef HF_PARK_SLEEPERS_H
-#define HF_PARK_SLEEPERS_H
+#ifndef HF_PARK_SLEEPER_COUNTS_H
+#define HF_PARK_SLEEPER_COUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

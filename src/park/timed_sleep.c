@@ -5,7 +5,7 @@
 
 #include "base/system_call.h"
 
-void hf_nap(uint32_t ns) {
+void hf_timed_sleep(uint32_t ns) {
     struct timespec length = {.tv_nsec = ns};
     hf_sys_clock_nanosleep(CLOCK_MONOTONIC, 0, &length);
 }

@@ -5,7 +5,7 @@
 
 int hf_word_lock_blocking(uint32_t *word, const struct hf_deadline *deadline) {
     // The kernel never times out a waiter that it has chosen for a wake, so giving up loses none; at worst the word
-    // keeps saying HELD_WITH_SLEEPERS and the next unlock wakes nobody (I2 holds).
+    // keeps saying HELD_WITH_SLEEPERS and the next unlock wakes nobody (word.I2 holds).
     while (!hf_word_take_or_announce(word)) {
         if (hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline) == ETIMEDOUT)
             return ETIMEDOUT;

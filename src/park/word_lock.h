@@ -18,14 +18,15 @@
 // through glibc and code that reaches it through Holdfast exclude each other, and wake each other where who sleeps
 // through glibc is counted (sleeper_counts.h), or the unlock exchanges.
 //
-// I1  Exclusion. Only the thread that moved the word out of FREE is inside.
-// I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake one, or
+// word.I1  Exclusion. Only the thread that moved the word out of FREE is inside.
+// word.I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake
+// one, or
 //     to look whether there is one (sleeper_counts.h), or a woken thread is on its way to store that, or to find it
 //     stored. Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who
 //     still sleeps.
-// I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
+// word.I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
 //     uses the address only, never what it holds.
-// Modelled in verify/lock/word_lock.pml and verify/lock/flexguard.pml; I3 and I5, on the queue, are stated in
+// Modelled in verify/lock/word_lock.pml and verify/lock/flexguard.pml; queue.I3 and I5, on the queue, are stated in
 // src/lock/wait/waiter_queue.h.
 #ifndef HF_PARK_WORD_LOCK_H
 #define HF_PARK_WORD_LOCK_H
@@ -47,8 +48,8 @@ enum hf_word_state {
     HF_WORD_HELD_WITH_SLEEPERS = 2,
 };
 
-// Takes the lock if it is free. `held` is HF_WORD_HELD, or HF_WORD_HELD_WITH_SLEEPERS for a thread that has slept (I2).
-// Acquire: pairs with the release in hf_word_unlock.
+// Takes the lock if it is free. `held` is HF_WORD_HELD, or HF_WORD_HELD_WITH_SLEEPERS for a thread that has slept
+// (word.I2). Acquire: pairs with the release in hf_word_unlock.
 static inline bool hf_word_trylock(uint32_t *word, enum hf_word_state held) {
     return hf_cas_acquire(word, HF_WORD_FREE, held);
 }
@@ -77,7 +78,7 @@ static inline bool hf_word_trylock_own(uint32_t *word) {
 // Gives the lock back and says whether a sleeper must be woken. Release: pairs with every acquire on the word.
 static inline bool hf_word_release(uint32_t *word) {
     uint32_t was = hf_exchange_release(word, HF_WORD_FREE);
-    HF_CHECK("I1", was != HF_WORD_FREE);
+    HF_CHECK("word.I1", was != HF_WORD_FREE);
     return was == HF_WORD_HELD_WITH_SLEEPERS;
 }
 
@@ -96,7 +97,7 @@ static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
     return wake ? HF_WORD_OWES_WAKE : HF_WORD_OWES_NOTHING;
 }
 
-// Gives back a word whose sleepers are all counted (S1, park/sleeper_counts.h), if it can without an atomic
+// Gives back a word whose sleepers are all counted (sleep.S1, park/sleeper_counts.h), if it can without an atomic
 // instruction. `releases`: how often it has been given back. `fenced`, the lock's own, is for its owners: where
 // sleepers come and go the line that counts them is away, so it is looked at once in so many releases only.
 static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases, uint8_t *fenced) {
@@ -123,7 +124,7 @@ static inline enum hf_word_owes hf_word_release_own(uint32_t *word, unsigned rel
     if (HF_LIKELY(!hf_is_only_thread()))
         return hf_word_release_counted(word, releases, fenced);
     uint32_t was = hf_load_relaxed(word);
-    HF_CHECK("I1", was != HF_WORD_FREE);
+    HF_CHECK("word.I1", was != HF_WORD_FREE);
     hf_store_relaxed(word, HF_WORD_FREE);
     return hf_word_owes_wake(was == HF_WORD_HELD_WITH_SLEEPERS);
 }

@@ -19,7 +19,7 @@ static int interposed_init(pthread_barrier_t *posix, const pthread_barrierattr_t
     if (!error && is_ours(posix)) {
         struct hf_barrier *barrier = hf_barrier_in(posix);
         barrier->left = 0;
-        barrier->spin_rounds = hf_spin_rounds_begin();
+        barrier->spin_rounds = hf_spin_history_begin();
     }
     return error;
 }

@@ -64,12 +64,12 @@ struct wait {
 static int take_mutex_again(struct hf_waiter *waiter) {
     if (HF_LIKELY(!waiter->moved))
         return hf_mutex_lock(waiter->mutex);
-    hf_mutex_lock_as_sleeper(hf_mutex_in(waiter->mutex)); // C5
+    hf_mutex_lock_as_sleeper(hf_mutex_in(waiter->mutex)); // condition.C5
     return 0;
 }
 
-// Asked before the caller is a waiter: if the owner chose it then, it would have to stay for its turn (C2), which the
-// owner gives with the mutex. Of glibc's mutexes their unlock has to be asked; nobody owes turns in those.
+// Asked before the caller is a waiter: if the owner chose it then, it would have to stay for its turn (condition.C2),
+// which the owner gives with the mutex. Of glibc's mutexes their unlock has to be asked; nobody owes turns in those.
 static bool refuses_wait(pthread_mutex_t *mutex) {
     return hf_mutex_is_chosen(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
 }

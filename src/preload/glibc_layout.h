@@ -4,8 +4,8 @@
 // of each kind with each attribute, and the object is looked at (docs/interposer.md has the table).
 //
 // An object that does not pass is the C library's, and so are all of its kind.
-#ifndef HF_PRELOAD_OBJECT_LAYOUT_H
-#define HF_PRELOAD_OBJECT_LAYOUT_H
+#ifndef HF_PRELOAD_GLIBC_LAYOUT_H
+#define HF_PRELOAD_GLIBC_LAYOUT_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -40,7 +40,7 @@ static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *d
     while (!gate->trylock(mutex->gate)) {
         if (hf_deadline_has_passed(deadline))
             return false;
-        hf_nap(HF_NAP_BETWEEN_TRIES_NS);
+        hf_timed_sleep(HF_NAP_BETWEEN_TRIES_NS);
     }
     return true;
 }
@@ -50,7 +50,7 @@ static int take_word(struct hf_mutex *mutex, struct hf_thread_record *self, cons
     for (int polls = 0; gated && polls < HF_POLLS_BEHIND_GATE; polls++) {
         if (hf_load_relaxed(&mutex->word) == HF_WORD_FREE && hf_word_trylock(&mutex->word, HF_WORD_HELD))
             return 0;
-        hf_rest();
+        hf_timed_pause();
     }
     if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
         return 0;
@@ -183,7 +183,7 @@ void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
         hf_uscl_release(uscl_in(mutex), self);
         return;
     }
-    // The gate first: once the word is free the mutex may be gone (I4).
+    // The gate first: once the word is free the mutex may be gone (word.I4).
     open_gate(mutex);
     hf_word_unlock(&mutex->word);
     if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))

@@ -30,7 +30,7 @@ static __attribute__((noinline)) enum verdict judge(struct hf_mutex *mutex, stru
 }
 
 static inline void become_owner(struct hf_mutex *mutex, uint32_t tid) {
-    HF_CHECK("I1", mutex->owner == 0);
+    HF_CHECK("word.I1", mutex->owner == 0);
     hf_store_relaxed(&mutex->owner, tid);
     mutex->nusers++;
 }

@@ -21,7 +21,7 @@ int hf_mutex_init_for(pthread_mutex_t *posix, const pthread_mutexattr_t *attribu
 int hf_mutex_unlock_to_wait(pthread_mutex_t *posix);
 
 // Takes a mutex under FlexGuard, of any type, that the caller does not own and may have slept on, as a sleeper counted
-// there (C5, lock/posix/condition.h).
+// there (condition.C5, lock/posix/condition.h).
 void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex);
 
 #endif

@@ -5,7 +5,7 @@
 // one for which there is no memory.
 //
 // POSIX's locks nest for reading. So a thread notes what it reads (thread/reads_held.h), and enters again without
-// waiting for a writer that waits for it (RS6).
+// waiting for a writer that waits for it (rwscl.RS6).
 #ifndef HF_PRELOAD_SLICED_RWLOCK_H
 #define HF_PRELOAD_SLICED_RWLOCK_H
 

@@ -14,7 +14,8 @@
 // handler that runs on a stack of its own (sigaltstack) and leaves by siglongjmp undoes nothing if that stack lies
 // above the thread's, here as in the C library's own waits. Costs two calls a wait, and nothing where nobody waits.
 //
-// L1  What undo() reads was stored before what it undoes, or after: each store that it depends on is the thread's own,
+// left_wait.L1  What undo() reads was stored before what it undoes, or after: each store that it depends on is the
+// thread's own,
 //     in program order. Where a state is changed in the same instant as it is noted lie a few instructions in which a
 //     handler that leaves finds neither; they cost what POSIX says they may cost, since it allows no such jump at all.
 #ifndef HF_THREAD_LEFT_WAIT_H
@@ -73,8 +74,8 @@ static inline void hf_left_wait_unwound(struct hf_left_wait *left) {
     hf_wait_is_left(left);
 }
 
-// hf_word_lock_blocking; who leaves it hands on a wake that it may have had (I2, park/word_lock.h). `depth`: what the
-// caller's is without the lock.
+// hf_word_lock_blocking; who leaves it hands on a wake that it may have had (word.I2, park/word_lock.h). `depth`: what
+// the caller's is without the lock.
 int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
                           const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
 

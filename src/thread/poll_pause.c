@@ -20,6 +20,6 @@ void hf_poll_pause_or_nap(struct hf_poll_pause *pause) {
     if (!is_realtime(pause))
         return;
     uint32_t nap_ns = pause->nap_ns != 0 ? pause->nap_ns : HF_POLL_NAP_NS_MIN;
-    hf_nap(nap_ns);
+    hf_timed_sleep(nap_ns);
     pause->nap_ns = nap_ns < HF_POLL_NAP_NS_MAX / 2 ? 2 * nap_ns : HF_POLL_NAP_NS_MAX;
 }

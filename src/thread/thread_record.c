@@ -78,7 +78,8 @@ void hf_thread_leave_slices(struct hf_thread_record *self, bool exits) {
 }
 
 // For threads that came when there was no memory left. They share it, so its words mean nothing; its state keeps it out
-// of every queue (I3 needs a record a thread), and a thread counted as critical by mistake costs blocking, not safety.
+// of every queue (queue.I3 needs a record a thread), and a thread counted as critical by mistake costs blocking, not
+// safety.
 static struct {
     struct hf_thread_record record[HF_SLAB_RECORDS];
     struct hf_thread_counters counters[HF_SLAB_RECORDS];
@@ -143,7 +144,7 @@ static void put_back(struct hf_thread_record *record) {
     struct hf_thread_private *own = hf_private(record);
     own->slice_begun = NULL;
     if (own->holds_owner)
-        hf_store_release(own->holds_owner, 0); // N4: pairs with the acquire of who takes the row next
+        hf_store_release(own->holds_owner, 0); // notes.N4: pairs with the acquire of who takes the row next
     own->holds_owner = NULL;
     hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
     hf_store_relaxed(&record->in_slices, 0);
@@ -152,7 +153,7 @@ static void put_back(struct hf_thread_record *record) {
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
     hf_store_relaxed(&record->share_class, 0);
     record->observed = NULL;
-    record->spell = (struct hf_spell){0};
+    record->episode = (struct hf_contention_episode){0};
     own->free_next = pool.free;
     pool.free = record;
 }
@@ -260,7 +261,7 @@ static void forget_slabs(void) {
     pool.taken = 0;
 }
 
-// Whatever another thread of the parent was doing here. Other threads of the child wait (F1).
+// Whatever another thread of the parent was doing here. Other threads of the child wait (fork.F1).
 static __attribute__((noinline)) void start_over_in_child(void) {
     sigset_t saved;
     if (!hf_fork_begin_repair(&page.mark, &saved))

@@ -2,10 +2,10 @@
 // The thread record: what a thread publishes about itself, one for each thread, whatever the number of locks.
 //
 // A record is immortal: its memory is never unmapped and is reused only for another thread's record. So a store by
-// somebody who remembers the record from a queue that its thread has left long ago is harmless (I3, waiter_queue.h).
-// It is given back by a destructor when its thread exits. A thread that locks after its last destructor (glibc frees
-// memory then, and some allocators lock) gets a record that it leaves behind: before slabs become too many, those of
-// threads that are gone are taken back (thread_record.c).
+// somebody who remembers the record from a queue that its thread has left long ago is harmless (queue.I3,
+// waiter_queue.h). It is given back by a destructor when its thread exits. A thread that locks after its last
+// destructor (glibc frees memory then, and some allocators lock) gets a record that it leaves behind: before slabs
+// become too many, those of threads that are gone are taken back (thread_record.c).
 //
 // Intent before effect. A thread raises critical_depth before the atomic operation that may give it a lock and lowers
 // it after the one that gives the lock back. The monitor runs on the same CPU as the thread that it interrupts, so
@@ -24,15 +24,15 @@
 #include "thread/thread_number.h"
 
 struct hf_thread_record {
-    struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
-    struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
-    uint32_t tid;                      // 0 in the record that threads share when memory has run out
-    uint16_t in_slices;                // how often it is under a guard or in a queue of slices (lock/scl/slices.h)
-    uint16_t asleep;                   // 1 while it sleeps for a lock: advice to others
-    struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/basic/queue_node.h)
-    uint64_t share_class;              // whose share of a lock's time it uses (lock/scl/share.h); see below
-    const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
-    struct hf_spell spell;             // at hot locks (lock/wait/yield_policy.h)
+    struct hf_critical_words critical;    // first, and in one line: the monitor reads them at once
+    struct hf_thread_record *next;        // successor in the queue that this thread is in; written by the successor
+    uint32_t tid;                         // 0 in the record that threads share when memory has run out
+    uint16_t in_slices;                   // how often it is under a guard or in a queue of slices (lock/scl/slices.h)
+    uint16_t asleep;                      // 1 while it sleeps for a lock: advice to others
+    struct hf_queue_node *spare_nodes;    // nodes of queue locks that need one a lock (lock/basic/queue_node.h)
+    uint64_t share_class;                 // whose share of a lock's time it uses (lock/scl/share.h); see below
+    const void *observed;                 // the lock whose release is to be noted (observe/observation.h), or NULL
+    struct hf_contention_episode episode; // at hot locks (lock/wait/yield_policy.h)
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has

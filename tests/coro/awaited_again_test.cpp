@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// W5: an awaiter that is kept and awaited a second time asks a second time; it does not answer from the first.
+// coro.W5: an awaiter that is kept and awaited a second time asks a second time; it does not answer from the first.
 // Shown able to fail: see docs/coroutines-checks.md.
 #include <gtest/gtest.h>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// M5: whose function runs where. With one worker, what is not combined runs when the coroutine that unlocks is
+// coro.M5: whose function runs where. With one worker, what is not combined runs when the coroutine that unlocks is
 // suspended the next time. Shown able to fail: with next_owner() in unlock_by(), the first two; without combine(), or
 // with choose_or_release() in unlock_resumed(), the last.
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ task<> send_into(channel<value> &to, value one, bool &sent) {
     sent = co_await to.send(std::move(one));
 }
 
-// N1's exception: it was handed over, so nobody else can have it.
+// coro.N1's exception: it was handed over, so nobody else can have it.
 TEST(CoroEndedExecutor, AValueGoesWithItsReceiver) {
     channel<value> values(0);
     executor_by_hand executor;

@@ -150,7 +150,7 @@ TEST(CoroFiber, GivesUpInTime) {
     lock.unlock_unsuspended();
 }
 
-// F2. What is on the stack is destroyed, and the wait has left its mutex.
+// coro.F2. What is on the stack is destroyed, and the wait has left its mutex.
 TEST(CoroFiber, ItsStackEndsWithItsPool) {
     mutex lock;
     ASSERT_TRUE(lock.try_lock());
@@ -178,7 +178,7 @@ TEST(CoroFiber, ItsStackEndsWithItsPool) {
     lock.unlock_unsuspended();
 }
 
-// F3. A guard's destructor waits while an exception flies, and its function goes on on another thread.
+// coro.F3. A guard's destructor waits while an exception flies, and its function goes on on another thread.
 TEST(CoroFiber, ExceptionsGoWithTheirFunction) {
     pool one(pool_options{1}), other(pool_options{1});
     auto moves = [&] {
@@ -204,7 +204,7 @@ TEST(CoroFiber, ExceptionsGoWithTheirFunction) {
     }
 }
 
-// F4.
+// coro.F4.
 TEST(CoroFiber, WhatRunsByTheWayIsInNoFiber) {
     struct by_hand { // begins at once, on no executor, and is awaited by nobody
         struct promise_type {

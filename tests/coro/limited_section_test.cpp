@@ -138,7 +138,7 @@ TEST(CoroLimitedSection, RunsByItsOwnerUnderDispatch) {
     expect_that_sections_run_while_others_unlock<policy::dispatch>(false);
 }
 
-// W5.
+// coro.W5.
 TEST(CoroLimitedSection, IsAskedAgain) {
     pool worker(1u);
     mutex guard;

@@ -169,7 +169,7 @@ TYPED_TEST(CoroMutex, AWaitWithALimitGetsTheMutexLikeAnyOther) {
     EXPECT_EQ(got, 20);
 }
 
-// M3: who gets it last destroys it, while the others that touched it may still be on their way.
+// coro.M3: who gets it last destroys it, while the others that touched it may still be on their way.
 TYPED_TEST(CoroMutex, TheLastOwnerMayDestroyIt) {
     pool workers(3u);
     for (int round = 0; round < 300; round++) {
@@ -206,7 +206,7 @@ private:
     timer_queue timers_;
 };
 
-// M3 for those whose functions were run by the owner before: they may be the last, and destroy the mutex.
+// coro.M3 for those whose functions were run by the owner before: they may be the last, and destroy the mutex.
 TYPED_TEST(CoroMutex, IsFreeWhenTheCallerOfItsLastSectionGoesOn) {
     TypeParam guard;
     executor_at_once here;

@@ -34,7 +34,7 @@ TEST(CoroEvent, SetLetsAllGoOnUntilReset) {
     EXPECT_FALSE(happened.try_wait());
 }
 
-// E1. Waiters in front of the list are cancelled while set() is called: one goes on by it, whoever that is.
+// coro.E1. Waiters in front of the list are cancelled while set() is called: one goes on by it, whoever that is.
 TEST(CoroEvent, AnAutomaticOneIsNotConsumedByWhoWasCancelled) {
     pool worker(1u);
     for (int round = 0; round < 100; round++) {
@@ -138,7 +138,7 @@ TEST(CoroBarrier, NobodyGoesOnBeforeAllHaveCome) {
     EXPECT_EQ(come, tasks * rounds);
 }
 
-// B3.
+// coro.B3.
 TEST(CoroBarrier, WhoGivesUpHasComeAllTheSame) {
     pool workers(2u);
     barrier together(3);
@@ -170,7 +170,7 @@ TEST(CoroBarrier, ArrivesFromOutsideWithoutWaiting) {
     sync_wait(workers, come());
 }
 
-// B3: the frames of those who wait are destroyed, and their round goes on without them.
+// coro.B3: the frames of those who wait are destroyed, and their round goes on without them.
 TEST(CoroBarrier, WhoIsDestroyedHasCome) {
     barrier together(3);
     auto come = [&](std::atomic<int> &come_in) -> task<> {
@@ -193,7 +193,7 @@ TEST(CoroBarrier, WhoIsDestroyedHasCome) {
     sync_wait(worker, come(come_in));
 }
 
-// B2. What a co_await does, step by step.
+// coro.B2. What a co_await does, step by step.
 TEST(CoroBarrier, NobodyWaitsForARoundThatEndedBeforeTheyWereLinked) {
     barrier together(2);
     auto for_ever = together.arrive_and_wait();
@@ -269,7 +269,7 @@ TYPED_TEST(CoroSemaphore, NoMoreThanItsPermitsAreInside) {
     all.wait();
     EXPECT_LE(most, 3);
     EXPECT_GE(entered, 40 * 75);
-    EXPECT_TRUE(permits.try_acquire()); // S1: they are all there again, and no more
+    EXPECT_TRUE(permits.try_acquire()); // coro.S1: they are all there again, and no more
     EXPECT_TRUE(permits.try_acquire());
     EXPECT_TRUE(permits.try_acquire());
     EXPECT_FALSE(permits.try_acquire());
@@ -341,7 +341,7 @@ TYPED_TEST(CoroSharedMutex, OneWriterOrManyReaders) {
     EXPECT_TRUE(guard.try_lock());
 }
 
-// R2: behind a writer that gives up.
+// coro.R2: behind a writer that gives up.
 TYPED_TEST(CoroSharedMutex, ReadersGoOnWhenTheWriterBeforeThemGivesUp) {
     pool workers(2u);
     TypeParam guard;
@@ -496,7 +496,7 @@ TEST(CoroConditionChain, EndsForTheSakeOfOthers) {
     EXPECT_LT(moves, moves_max);
 }
 
-// C3: the guard of a task that waits, in either list, does not have the mutex; its destruction gives back nothing.
+// coro.C3: the guard of a task that waits, in either list, does not have the mutex; its destruction gives back nothing.
 TYPED_TEST(CoroCondition, APoolEndsWhileTasksWait) {
     for (int round = 0; round < 20; round++) {
         decltype(mutex_of(std::declval<TypeParam>())) guard;
@@ -524,7 +524,7 @@ TYPED_TEST(CoroCondition, APoolEndsWhileTasksWait) {
     }
 }
 
-// C3: the mutex has another owner while they are destroyed, who still has it afterwards.
+// coro.C3: the mutex has another owner while they are destroyed, who still has it afterwards.
 TYPED_TEST(CoroCondition, WhoWaitsDoesNotHaveTheMutex) {
     decltype(mutex_of(std::declval<TypeParam>())) guard;
     TypeParam changed;
@@ -604,7 +604,7 @@ TEST(CoroChannel, CloseEndsAllWaits) {
     EXPECT_TRUE(full.closed());
     all.wait();
     EXPECT_EQ(ended, 10);
-    EXPECT_EQ(full.try_receive(), 1); // N3
+    EXPECT_EQ(full.try_receive(), 1); // coro.N3
     EXPECT_FALSE(full.try_receive());
 }
 
@@ -860,7 +860,7 @@ TEST(CoroPool, RunsWhatIsSpawnedFromInsideAndOutside) {
     EXPECT_GE(resumed, 3002u);
 }
 
-// P1: each round ends with all workers asleep, or about to be; a lost wake-up ends the test at its time limit.
+// pool.P1: each round ends with all workers asleep, or about to be; a lost wake-up ends the test at its time limit.
 TEST(CoroPool, LosesNoWakeUp) {
     pool workers(4u);
     pool others(2u);
@@ -873,7 +873,7 @@ TEST(CoroPool, LosesNoWakeUp) {
     }
 }
 
-// P1 (worker_sleep.hpp): whoever is ready is run, also one that was queued by a coroutine which keeps its worker.
+// pool.P1 (worker_sleep.hpp): whoever is ready is run, also one that was queued by a coroutine which keeps its worker.
 TEST(CoroPool, RunsWhatIsReadyBehindOneThatKeepsItsWorker) {
     pool workers(2u);
     for (int round = 0; round < 300; round++) {

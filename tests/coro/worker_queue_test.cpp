@@ -90,7 +90,7 @@ TEST_F(CoroWorkerQueue, ThievesTakeTheOldestBehindTheOwnersBlock) {
     EXPECT_EQ(get(block + 1).back(), block + 5 + (2 * block - 4) / 2); // its block, and the oldest that is left
 }
 
-// P1 (worker_sleep.hpp): whatever the owner runs, others find what it has.
+// pool.P1 (worker_sleep.hpp): whatever the owner runs, others find what it has.
 TEST_F(CoroWorkerQueue, ThievesRecallFromTheOwnersBlock) {
     put(1, 8);
     EXPECT_EQ(steal(1000), from_to(5, 8));

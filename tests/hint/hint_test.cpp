@@ -82,19 +82,19 @@ TEST_F(hint, AMonitorThatDiesInAStormOfSwitchesIsListenedToNoLonger) {
 
 TEST_F(hint, TheCpusCompanyIsForeignWhereOthersWantItAndHadItLately) {
     uint64_t now_ns = hf_monotonic_ns();
-    EXPECT_EQ(hf_cpu_company(now_ns), HF_CPU_ALONE) << "without a monitor nobody knows";
+    EXPECT_EQ(hf_cpu_contention(now_ns), HF_CPU_UNCONTENDED) << "without a monitor nobody knows";
     hf_hint_listen_to(page_.get());
-    EXPECT_EQ(hf_cpu_company(now_ns), HF_CPU_ALONE);
+    EXPECT_EQ(hf_cpu_contention(now_ns), HF_CPU_UNCONTENDED);
     for (auto &cpu : page_->cpu) {
         cpu.runnable = 2;
         cpu.shared_ns = now_ns;
     }
-    EXPECT_EQ(hf_cpu_company(now_ns), HF_CPU_FOREIGN);
-    EXPECT_EQ(hf_cpu_company(now_ns + HF_SHARED_CPU_NS), HF_CPU_OWN);
-    EXPECT_EQ(hf_cpu_company(now_ns - 1), HF_CPU_OWN) << "a clock behind the monitor's: not known";
+    EXPECT_EQ(hf_cpu_contention(now_ns), HF_CPU_FOREIGN);
+    EXPECT_EQ(hf_cpu_contention(now_ns + HF_SHARED_CPU_NS), HF_CPU_OWN);
+    EXPECT_EQ(hf_cpu_contention(now_ns - 1), HF_CPU_OWN) << "a clock behind the monitor's: not known";
     for (auto &cpu : page_->cpu)
         cpu.runnable = 1;
-    EXPECT_EQ(hf_cpu_company(now_ns), HF_CPU_ALONE) << "they have gone";
+    EXPECT_EQ(hf_cpu_contention(now_ns), HF_CPU_UNCONTENDED) << "they have gone";
 }
 
 TEST_F(hint, CurrentCpuIsTheKernels) {

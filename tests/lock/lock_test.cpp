@@ -55,7 +55,7 @@ TEST_P(every_lock, AWaiterGetsItWhenItIsGivenBack) {
     EXPECT_TRUE(inside);
 }
 
-// S1, park/sleeper_counts.h: else an unlock that stores plainly may lose it.
+// sleep.S1, park/sleeper_counts.h: else an unlock that stores plainly may lose it.
 TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     hf_sleepers *here = hf_sleepers_at(&lock.word);
@@ -81,7 +81,7 @@ TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
     }
 }
 
-// P5, lock/wait/yield_policy.h: while one that was woken naps nobody announces those that are still asleep.
+// wait.P5, lock/wait/yield_policy.h: while one that was woken naps nobody announces those that are still asleep.
 TEST(flexguard, WhoStoodByWakesTheNextOne) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     hf_sleepers *here = hf_sleepers_at(&lock.word);
@@ -96,9 +96,9 @@ TEST(flexguard, WhoStoodByWakesTheNextOne) {
                hf_load_relaxed(&lock.word) != HF_WORD_HELD_WITH_SLEEPERS)
             std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::milliseconds(1)); // or it is not asleep yet, which is all the same
-        hf_trial *trial = hf_trial_of(&lock.releases);
-        hf_trial_begin(trial, &lock.releases, lock.releases, hf_monotonic_ns(), HF_TRIAL_TAKE);
-        hf_store_relaxed(&trial->woken.way, HF_TRIAL_WOKEN_NAPS);
+        hf_lock_history *history = hf_history_of(&lock.releases);
+        hf_history_begin(history, &lock.releases, lock.releases, hf_monotonic_ns(), HF_HISTORY_BARGE);
+        hf_store_relaxed(&history->woken.arm, HF_HISTORY_WOKEN_SLEEPS);
         hf_flexguard_unlock(&lock);
         hf_flexguard_lock(&lock);
         hf_flexguard_unlock(&lock);
@@ -162,7 +162,7 @@ TEST_P(every_lock, TimedWaitGetsALockThatIsGivenBackInTime) {
     waiter.join();
 }
 
-// I4: who gets the lock last frees it, while the one before may still be on its way out of unlock.
+// word.I4: who gets the lock last frees it, while the one before may still be on its way out of unlock.
 TEST_P(every_lock, TheNextOwnerMayFreeIt) {
     for (int i = 0; i < 2000; i++) {
         auto *memory = static_cast<char *>(aligned_alloc(64, 64));

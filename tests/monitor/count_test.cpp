@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The count of preempted critical sections: who is in it, and that it returns to 0 whatever happens to whom (M1, M2).
+// The count of preempted critical sections: who is in it, and that it returns to 0 whatever happens to whom
+// (monitor.M1, M2).
 //
 // Shown able to fail: without the `count_in` of at_switch, every test; without the delete in at_exec nothing here (exec
 // leaves no record behind), see AnotherProgramIsNotFollowed, which then finds the process still followed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Counts by scope: programs that can't meet on a CPU do not hear of each other's holders, those that can always do, and
-// nobody misses a holder of its own while it is moved (S1).
+// nobody misses a holder of its own while it is moved (scope.S1).
 //
 // Shown able to fail: a group that is behind arrives all the same: AHolderIsHeardWhileItIsMoved,
 // AHolderKeepsItsProgramInTheMachinesScope. `intruded_on` never set: WhoComesToTheCpuOfOthersIsHeardThere. A mark

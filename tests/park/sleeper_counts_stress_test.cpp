@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// S1 (park/sleeper_counts.h) on the machine itself: one thread gives a word back by plain stores as fast as it can,
-// another one announces sleeps on it. Both announcement and store are of a moment; a lost one shows as a sleep that
-// only its deadline ends.
+// sleep.S1 (park/sleeper_counts.h) on the machine itself: one thread gives a word back by plain stores as fast as it
+// can, another one announces sleeps on it. Both announcement and store are of a moment; a lost one shows as a sleep
+// that only its deadline ends.
 //
 // Shown able to fail (docs/verification.md, "Counted sleepers").
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Crowds of which a broadcast finds one its permit, and the others wait again: Holdfast wakes them in another way than
-// those that all have use of it (C5, src/lock/posix/condition.h).
+// those that all have use of it (condition.C5, src/lock/posix/condition.h).
 //
 // Shown able to fail: a moved waiter that takes the mutex as HELD (all), or so only when it was cancelled
 // (TheOthersAreServedThoughSomeAreCancelled); a move that does not say HELD_WITH_SLEEPERS.

@@ -174,10 +174,10 @@ polling:
                    acquired = true
                }; goto leaving
             :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto polling
-            :: true -> goto polling // hf_pace_takes: it leaves the word to who comes back for it
+            :: true -> goto polling // hf_defer_barges: it leaves the word to who comes back for it
             fi
         :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto polling
-        // hf_pace_asks: it announces a sleeper and goes on polling.
+        // hf_defer_announces: it announces a sleeper and goes on polling.
         :: true ->
 #ifdef MUTANT_ASKER_STORES
             atomic { TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The reader-writer lock: one state word, on which readers and writers sleep.
-// C code: src/lock/posix/read_write_state.h (the word's states, RW1, RW2, RW3, I4), src/lock/posix/read_write_lock.c. Of
-// src/lock/posix/read_write_batch.c only a reader's way out of being counted and back matters here: its looks are
+// C code: src/lock/posix/read_write_state.h (the word's states, RW1, RW2, RW3, I4), src/lock/posix/read_write_lock.c.
+// Of src/lock/posix/read_write_batch.c only a reader's way out of being counted and back matters here: its looks are
 // tries.
 //
 //     FREE -- reader: + 1 --> READING           FREE -- writer: sets WRITER --> WRITING

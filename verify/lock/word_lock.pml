@@ -56,8 +56,8 @@ outside:
 
 waiting:
 #ifdef COUNTED
-    // FlexGuard's waiters poll before they announce themselves: they ask (hf_pace_asks), or announce others before a
-    // nap (wake_is_passed_on), and are not counted then.
+    // FlexGuard's waiters poll before they announce themselves: they ask (hf_defer_announces), or announce others
+    // before a nap (wake_is_passed_on), and are not counted then.
     if
     :: exchange_for_sleepers(holding); goto waiting
     :: atomic { WORD == HF_WORD_HELD -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto waiting

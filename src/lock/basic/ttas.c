@@ -4,7 +4,7 @@
 //     FREE --- exchange for HELD, by whoever polls it first ---> HELD
 //     HELD --- unlock stores FREE ---> FREE
 //
-// Exclusion: only an exchange that returns FREE enters (I1).
+// Exclusion: only an exchange that returns FREE enters (word.I1).
 #include "holdfast/ttas.h"
 
 #include <errno.h>

@@ -10,8 +10,8 @@
 //                       |  ^                   |  head, word free      |
 //                       |  |                   |                       |
 //       spinning does   |  |                   | spinning does not pay |
-//       not pay         |  |                   | any more, or patience |
-//                       v  |                   v is at its end         |
+//       not pay         |  |                   | any more, or its      |
+//                       v  |                   v budget is spent       |
 //                  poll, as long as the lock is hot -------------------+
 //                       |  | woken               word free             |
 //                       v  |                                           |
@@ -19,18 +19,14 @@
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
-// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "A hot lock"). Nobody looks
-// whether it is where that is known to be for nothing.
-// Who polls and finds the word free may leave it to an owner that comes back for it, for a slice (defer_policy.h),
-// while the lock is released more often that way (lock_history.h). Meanwhile it leaves its CPU to others who want it
-// (yield_policy.h). Who polls and never finds it free asks for it. Who was woken may nap before it goes on, as well.
+// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "What a waiter does"). A lock that
+// is known to be slow is not sampled. A waiter that finds the word free may defer to an owner that comes back for it,
+// for a slice (defer_policy.h), while the lock is released more often that way (lock_history.h). Meanwhile it yields
+// its CPU to others that want it (yield_policy.h). A waiter that polls and never finds the word free announces a
+// sleeper. A woken waiter may sleep briefly before it competes again.
 //
-// A real-time thread goes before all of them (realtime_waiters.h): it stands in no queue, leaves the word to nobody and
-// sleeps where spinning does not pay. As soon as it comes it announces a sleeper, so that each unlock calls the kernel,
-// during which the word is free.
-//
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in waiter_queue.h; P1, P2 in defer_policy.h; P3 to P5 in
-// yield_policy.h; T1 in lock_history.h.
+// Invariants: word.I1, I2, I4 in park/word_lock.h; queue.I3, I5 in waiter_queue.h; wait.P1, P2 in defer_policy.h;
+// wait.P3 to P5 in yield_policy.h; wait.T1 in lock_history.h.
 // Model: verify/lock/flexguard.pml.
 #include <errno.h>
 
@@ -46,7 +42,7 @@
 #include "thread/left_wait.h"
 
 enum {
-    HF_PATIENCE_POLLS = 1 << 14, // I5: about a millisecond of polling without progress
+    HF_SPIN_BUDGET_POLLS = 1 << 14, // queue.I5: 0.23 to 0.6 ms of polling without progress
     HF_PASSING_POLLS = 64,
 };
 
@@ -70,36 +66,37 @@ static bool take_or_announce(uint32_t *word, struct hf_thread_record *self, cons
     return false;
 }
 
-enum look {
-    LOOK_TAKES,  // the lock is held, and the caller critical: a head is so by its place in the queue, and by its depth
-                 // before the head is given away
-    LOOK_LEAVES, // the word is FREE, for an owner that comes back for it
-    LOOK_FAILS,
+enum sample {
+    SAMPLE_ACQUIRES, // the lock is held, and the caller critical: a head is so by its place in the queue, and by its
+                     // depth before the head is given away
+    SAMPLE_DEFERS,   // the word is FREE, for an owner that comes back for it
+    SAMPLE_FAILS,
 };
 
-static enum look try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
+static enum sample try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
     give_way(word, NULL);
-    return hf_flexguard_try_word(word, self, held) ? LOOK_TAKES : LOOK_FAILS;
+    return hf_flexguard_try_word(word, self, held) ? SAMPLE_ACQUIRES : SAMPLE_FAILS;
 }
 
-static enum look look_at(uint32_t *word, const hf_release_count *releases, struct hf_pace *pace,
-                         struct hf_thread_record *self, enum hf_word_state held) {
+static enum sample sample_word(uint32_t *word, const hf_release_count *releases, struct hf_defer *defer,
+                               struct hf_thread_record *self, enum hf_word_state held) {
     bool is_free = hf_load_relaxed(word) == HF_WORD_FREE;
     hf_release_count count = hf_load_relaxed(releases);
-    if (is_free && hf_pace_takes_at_once(pace, count)) {
-        if (try_word(word, self, held) == LOOK_TAKES)
-            return LOOK_TAKES;
+    if (is_free && hf_defer_barges_at_once(defer, count)) {
+        if (try_word(word, self, held) == SAMPLE_ACQUIRES)
+            return SAMPLE_ACQUIRES;
         is_free = false; // somebody was faster
     }
     uint64_t now_ns = hf_monotonic_ns();
-    hf_pace_learn(pace, is_free, count, now_ns);
-    struct hf_trial *trial = hf_trial_of(releases);
-    pace->batches = !pace->hot && hf_trial_leaves_unhot(trial, releases, count, now_ns) &&
-                    hf_pace_has_time_for_batches(pace, now_ns);
+    hf_defer_learn(defer, is_free, count, now_ns);
+    struct hf_lock_history *history = hf_history_of(releases);
+    defer->batches = !defer->hot && hf_history_defers_unhot(history, releases, count, now_ns) &&
+                     hf_defer_has_time_for_batches(defer, now_ns);
     if (!is_free)
-        return hf_pace_asks(pace, count, now_ns) && take_or_announce(word, self, NULL) ? LOOK_TAKES : LOOK_FAILS;
-    if (!hf_pace_takes(pace, now_ns) && (pace->batches || hf_trial_leaves(trial, releases, count, now_ns)))
-        return LOOK_LEAVES;
+        return hf_defer_announces(defer, count, now_ns) && take_or_announce(word, self, NULL) ? SAMPLE_ACQUIRES
+                                                                                              : SAMPLE_FAILS;
+    if (!hf_defer_barges(defer, now_ns) && (defer->batches || hf_history_defers(history, releases, count, now_ns)))
+        return SAMPLE_DEFERS;
     return try_word(word, self, held);
 }
 
@@ -107,31 +104,31 @@ static enum look look_at(uint32_t *word, const hf_release_count *releases, struc
 static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                           struct hf_thread_record *self, enum hf_word_state held) {
     bool acquired = false, head = false;
-    struct hf_pace pace = {0};
-    int rests = 0;
-    struct hf_patience patience = hf_patience_while(HF_PATIENCE_POLLS, releases);
+    struct hf_defer defer = {0};
+    int pauses = 0;
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, releases);
     hf_queue_enter(tail, self);
-    while (hf_patience_lasts(&patience, 1 + rests)) {
+    while (hf_spin_budget_lasts(&budget, 1 + pauses)) {
         if (head) {
-            acquired = look_at(word, releases, &pace, self, held) == LOOK_TAKES;
+            acquired = sample_word(word, releases, &defer, self, held) == SAMPLE_ACQUIRES;
             if (acquired)
                 break;
-            rests = hf_rests_before_next_look(rests, &pace);
+            pauses = hf_pauses_before_next_sample(pauses, &defer);
         } else if (hf_queue_is_head(self)) {
             head = true;
-            patience = hf_patience_while(HF_PATIENCE_POLLS, releases);
-            pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
+            budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, releases);
+            defer = hf_defer_begin(hf_load_relaxed(releases), hf_monotonic_ns());
         }
-        hf_pause_and_rest(rests);
+        hf_pause_between_samples(pauses);
         if (!head)
-            hf_polls_alike_counted(patience.polls_left, -1, hf_patience_polls_alike(&patience));
+            hf_polls_alike_counted(budget.polls_left, -1, hf_spin_budget_polls_alike(&budget));
     }
     hf_queue_leave(tail, self);
     return acquired;
 }
 
-// Who was woken may be the only one that was, while others sleep (I2). Before it naps it announces them again, as if it
-// were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when it looked.
+// A woken waiter may be the only one that was woken, while others sleep (word.I2). Before it yields it announces them
+// again, as if it were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when it looked.
 static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
     if (held == HF_WORD_HELD)
         return true;
@@ -145,50 +142,52 @@ static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
     return false;
 }
 
-// With the word left to an owner that comes back for it: whether the CPU was left to others meanwhile.
-static bool leaves_cpu(uint32_t *word, const hf_release_count *releases, struct hf_naps *naps, struct hf_pace *pace,
-                       enum hf_word_state held, struct hf_wait *wait) {
-    enum hf_cpu_company company = hf_company_to_leave_cpu_to(naps, wait->self, releases);
-    if (company == HF_CPU_ALONE || !wake_is_passed_on(word, held))
+// A waiter that defers: whether it has yielded its CPU meanwhile.
+static bool yields_cpu(uint32_t *word, const hf_release_count *releases, struct hf_yields *yields,
+                       struct hf_defer *defer, enum hf_word_state held, struct hf_wait *wait) {
+    enum hf_cpu_contention contention = hf_contention_to_yield_to(yields, wait->self, releases);
+    if (contention == HF_CPU_UNCONTENDED || !wake_is_passed_on(word, held))
         return false;
-    *pace = hf_leave_cpu_to(company, releases, naps, wait);
+    *defer = hf_yield_cpu_to(contention, releases, yields, wait);
     return true;
 }
 
-// Polls outside the queue, where one may stand that does not run. True with the lock held and the caller critical.
+// Polls outside the queue, whose head may not run. True with the lock held and the caller critical.
 static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
-                           enum hf_word_state held, struct hf_naps *naps, struct hf_wait *wait) {
-    struct hf_pace pace = hf_pace_begin(hf_load_relaxed(releases), hf_monotonic_ns());
-    if (!hf_trial_may_find_it_hot(hf_trial_of(releases), releases, pace.seen, pace.window_ns, !hf_is_in_switch_storm()))
+                           enum hf_word_state held, struct hf_yields *yields, struct hf_wait *wait) {
+    struct hf_defer defer = hf_defer_begin(hf_load_relaxed(releases), hf_monotonic_ns());
+    if (!hf_history_may_find_it_hot(hf_history_of(releases), releases, defer.seen, defer.window_ns,
+                                    !hf_is_in_switch_storm()))
         return false;
-    int rests = HF_HOT_RESTS;
-    hf_pause_and_rest(rests);
-    if (hf_load_relaxed(releases) == pace.seen)
+    int pauses = HF_HOT_PAUSES;
+    hf_pause_between_samples(pauses);
+    if (hf_load_relaxed(releases) == defer.seen)
         return false;
-    hf_spell_visit(&self->spell, pace.window_ns);
-    for (int polls = 0; pace.hot && polls < HF_PATIENCE_POLLS; polls += 1 + rests) {
-        enum look look = look_at(word, releases, &pace, self, held);
-        if (look == LOOK_TAKES) {
-            if (naps->last_ns != 0)
-                hf_trial_begin_turn(hf_trial_of(releases), hf_monotonic_ns());
+    hf_episode_visit(&self->episode, defer.window_ns);
+    for (int polls = 0; defer.hot && polls < HF_SPIN_BUDGET_POLLS; polls += 1 + pauses) {
+        enum sample sample = sample_word(word, releases, &defer, self, held);
+        if (sample == SAMPLE_ACQUIRES) {
+            if (yields->last_ns != 0)
+                hf_history_begin_turn(hf_history_of(releases), hf_monotonic_ns());
             return true;
         }
-        rests = hf_rests_before_next_look(rests, &pace);
-        if (look == LOOK_LEAVES && pace.hot && leaves_cpu(word, releases, naps, &pace, held, wait))
-            rests = HF_HOT_RESTS;
-        hf_pause_and_rest(rests);
+        pauses = hf_pauses_before_next_sample(pauses, &defer);
+        if (sample == SAMPLE_DEFERS && defer.hot && yields_cpu(word, releases, yields, &defer, held, wait))
+            pauses = HF_HOT_PAUSES;
+        hf_pause_between_samples(pauses);
     }
     return false;
 }
 
-// P5: whoever stood by takes a word that is FREE for a moment. True with the lock held and the caller critical.
-static bool poll_after_standing_by(uint32_t *word, struct hf_thread_record *self) {
+// wait.P5: a designated waker takes a word that is FREE for a moment. True with the lock held and the caller critical.
+static bool poll_as_designated_waker(uint32_t *word, struct hf_thread_record *self) {
     uint64_t since_ns = hf_monotonic_ns();
     do {
-        if (hf_load_relaxed(word) == HF_WORD_FREE && try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS) == LOOK_TAKES)
+        if (hf_load_relaxed(word) == HF_WORD_FREE &&
+            try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS) == SAMPLE_ACQUIRES)
             return true;
         hf_pause();
-    } while (hf_ns_since(since_ns, hf_monotonic_ns()) < HF_STAND_BY_POLL_NS);
+    } while (hf_ns_since(since_ns, hf_monotonic_ns()) < HF_DESIGNATED_POLL_NS);
     return false;
 }
 
@@ -200,7 +199,7 @@ struct leaving {
     struct hf_realtime_waiter realtime;
 };
 
-// It may be the one sleeper that was woken: another one goes on in its place (I2).
+// It may be the one sleeper that was woken: another one goes on in its place (word.I2).
 static void undo(struct hf_left_wait *left) {
     struct leaving *leaving = (struct leaving *)left;
     if (left->was_unqueued && !hf_queue_may_enter(left->self))
@@ -218,7 +217,7 @@ static void unwound(struct leaving *leaving) {
 static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail *tail,
                                                    const hf_release_count *releases, struct hf_thread_record *self,
                                                    const struct hf_deadline *deadline, enum hf_word_state held,
-                                                   struct hf_naps naps, struct hf_wait *wait, bool *counted) {
+                                                   struct hf_yields yields, struct hf_wait *wait, bool *counted) {
     for (;;) {
         if (hf_spinning_pays() && hf_queue_may_enter(self)) {
             if (spin_in_queue(word, tail, releases, self, held)) {
@@ -227,7 +226,7 @@ static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail
             }
             hf_count(self, mode_switches);
         }
-        if (poll_while_hot(word, releases, self, held, &naps, wait)) {
+        if (poll_while_hot(word, releases, self, held, &yields, wait)) {
             hf_count(self, spun);
             return 0;
         }
@@ -238,7 +237,7 @@ static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail
             hf_sleeper_goes(word);
             return 0;
         }
-        held = HF_WORD_HELD_WITH_SLEEPERS; // I2
+        held = HF_WORD_HELD_WITH_SLEEPERS; // word.I2
         hf_count(self, blocked);
         hf_hint_look_again();
         hf_wait_falls_asleep(wait);
@@ -249,7 +248,7 @@ static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail
         hf_wait_awakes(wait);
         if (error == ETIMEDOUT)
             return ETIMEDOUT;
-        if (hf_stands_by(releases, since_ns, &naps, wait) && poll_after_standing_by(word, self)) {
+        if (hf_designated_waker_sleeps(releases, since_ns, &yields, wait) && poll_as_designated_waker(word, self)) {
             hf_count(self, spun);
             return 0;
         }
@@ -260,16 +259,16 @@ static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail
 // held and the caller critical.
 static bool poll_before_others(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
                                const struct hf_realtime_waiter *realtime) {
-    struct hf_patience patience = hf_patience_while(HF_PATIENCE_POLLS, releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, releases);
     do {
         uint32_t state = hf_load_relaxed(word);
         if (state == HF_WORD_HELD)
             hf_cas_relaxed(word, HF_WORD_HELD, HF_WORD_HELD_WITH_SLEEPERS);
         else if (state == HF_WORD_FREE)
             give_way(word, realtime);
-        if (state == HF_WORD_FREE && hf_flexguard_try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS)) // I2
+        if (state == HF_WORD_FREE && hf_flexguard_try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS)) // word.I2
             return true;
-    } while (hf_patience_left(&patience));
+    } while (hf_spin_budget_left(&budget));
     return false;
 }
 
@@ -299,16 +298,16 @@ static __attribute__((noinline)) int go_before_others(const hf_release_count *re
     return error == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-// In a frame of its own: who leaves goes through this one.
+// In a frame of its own: a thread that leaves by unwinding goes through this one.
 static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                    struct hf_thread_record *self, const struct hf_deadline *deadline,
-                                   enum hf_word_state held, struct hf_naps naps, struct hf_wait *wait) {
+                                   enum hf_word_state held, struct hf_yields yields, struct hf_wait *wait) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.word = word, .tail = tail};
     unsigned priority = hf_realtime_priority();
     hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
     int error;
     if (HF_LIKELY(priority == 0)) {
-        error = go_on_waiting(word, tail, releases, self, deadline, held, naps, wait, &leaving.counted);
+        error = go_on_waiting(word, tail, releases, self, deadline, held, yields, wait, &leaving.counted);
     } else {
         hf_realtime_join(&leaving.realtime, word, priority);
         error = go_before_others(releases, self, deadline, wait, &leaving);
@@ -320,10 +319,10 @@ static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf
 
 static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
-                         struct hf_naps naps) {
+                         struct hf_yields yields) {
     struct hf_wait wait = hf_wait_begin(self);
     hf_count(self, contended);
-    int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, naps, &wait);
+    int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, yields, &wait);
     if (!error)
         hf_count_waited_acquisition(self);
     hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, !error);
@@ -332,18 +331,19 @@ static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_c
 
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
-    return wait_and_note(word, tail, releases, self, deadline, held, hf_naps_begin(!deadline && hf_may_nap(self, 0)));
+    return wait_and_note(word, tail, releases, self, deadline, held,
+                         hf_yields_begin(!deadline && hf_may_yield(self, 0)));
 }
 
 int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, hf_naps_begin(false));
+    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false));
 }
 
 int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline,
                                struct hf_wait *wait) {
-    return wait_until_done_or_left(word, tail, releases, self, deadline, HF_WORD_HELD, hf_naps_begin(false), wait);
+    return wait_until_done_or_left(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false), wait);
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {

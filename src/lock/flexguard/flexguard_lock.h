@@ -14,13 +14,13 @@ extern "C" {
 #endif
 
 // Waits for the lock. Called after the word was found taken, with the caller not critical. `held` is how to take the
-// word: HF_WORD_HELD, or HF_WORD_HELD_WITH_SLEEPERS for a thread that may have slept on it (I2). Returns 0 with the
-// lock held and the caller critical, or ETIMEDOUT at the deadline (NULL: none; then it may nap, yield_policy.h).
+// word: HF_WORD_HELD, or HF_WORD_HELD_WITH_SLEEPERS for a thread that may have slept on it (word.I2). Returns 0 with
+// the lock held and the caller critical, or ETIMEDOUT at the deadline (NULL: none; then it may yield, yield_policy.h).
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held)
     __attribute__((cold, visibility("hidden")));
 
-// The same in a slice of the lock's time, which a nap could outlast, as HF_WORD_HELD.
+// The same in a slice of the lock's time, which a yield could outlast, as HF_WORD_HELD.
 int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline)
     __attribute__((cold, visibility("hidden")));
@@ -67,14 +67,14 @@ static inline int hf_flexguard_acquire(uint32_t *word, hf_queue_tail *tail, cons
     return hf_flexguard_wait(word, tail, releases, self, deadline, HF_WORD_HELD);
 }
 
-// For a thread that may have slept on the word (I2).
+// For a thread that may have slept on the word (word.I2).
 static inline void hf_flexguard_acquire_as_sleeper(uint32_t *word, hf_queue_tail *tail,
                                                    const hf_release_count *releases, struct hf_thread_record *self) {
     if (!hf_flexguard_try_acquire_as(word, self, HF_WORD_HELD_WITH_SLEEPERS))
         hf_flexguard_wait(word, tail, releases, self, NULL, HF_WORD_HELD_WITH_SLEEPERS);
 }
 
-// While the word is ours (I4), hence no atomic addition.
+// While the word is ours (word.I4), hence no atomic addition.
 static inline hf_release_count hf_flexguard_count_release(hf_release_count *releases) {
     hf_release_count count = (hf_release_count)(hf_load_own(releases) + 1);
     hf_store_relaxed(releases, count);

@@ -11,7 +11,7 @@
 #include "park/timed_sleep.h"
 
 // Longer than a wake-up takes is not worth it: a barrier is waited at for as long as others compute.
-enum { HF_BARRIER_PATIENCE_POLLS = 1 << 11, HF_BARRIER_NAP_NS = 50 * 1000 };
+enum { HF_BARRIER_SPIN_BUDGET_POLLS = 1 << 11, HF_BARRIER_NAP_NS = 50 * 1000 };
 
 static bool is_over(const struct hf_barrier *barrier, uint32_t round, uint32_t *rounds) {
     *rounds = hf_load_acquire(&barrier->rounds); // pairs with the release of who filled the round
@@ -20,18 +20,18 @@ static bool is_over(const struct hf_barrier *barrier, uint32_t round, uint32_t *
 
 static void wait_for_end_of(struct hf_barrier *barrier, uint32_t round) {
     // With more threads than CPUs somebody waits for the CPU on which this one would spin.
-    bool spins = barrier->count <= hf_cpus_usable() && hf_spin_rounds_may_spin(&barrier->spin_rounds, round);
-    struct hf_patience patience = {.polls_left = spins ? HF_BARRIER_PATIENCE_POLLS : 0};
+    bool spins = barrier->count <= hf_cpus_usable() && hf_spin_history_may_spin(&barrier->spin_rounds, round);
+    struct hf_spin_budget budget = {.polls_left = spins ? HF_BARRIER_SPIN_BUDGET_POLLS : 0};
     uint32_t rounds;
     do {
         if (is_over(barrier, round, &rounds)) {
             if (spins)
-                hf_spin_rounds_was_good(&barrier->spin_rounds, round);
+                hf_spin_history_was_good(&barrier->spin_rounds, round);
             return;
         }
-    } while (hf_patience_left(&patience));
-    if (spins && patience.polls_left < HF_BARRIER_PATIENCE_POLLS - 1) // not if the hint did not let it
-        hf_spin_rounds_was_vain(&barrier->spin_rounds, round);
+    } while (hf_spin_budget_left(&budget));
+    if (spins && budget.polls_left < HF_BARRIER_SPIN_BUDGET_POLLS - 1) // not if the hint did not let it
+        hf_spin_history_was_vain(&barrier->spin_rounds, round);
     hf_hint_look_again();
     while (!is_over(barrier, round, &rounds))
         hf_futex_wait(&barrier->rounds, rounds, NULL);
@@ -48,7 +48,7 @@ bool hf_barrier_wait(struct hf_barrier *barrier) {
     } else {
         wait_for_end_of(barrier, (uint32_t)(ticket / barrier->count));
     }
-    hf_fetch_add_release(&barrier->left, 1); // B3; pairs with the acquire in hf_barrier_destroy
+    hf_fetch_add_release(&barrier->left, 1); // barrier.B3; pairs with the acquire in hf_barrier_destroy
     return last;
 }
 
@@ -56,5 +56,5 @@ void hf_barrier_destroy(struct hf_barrier *barrier) {
     uint64_t tickets = hf_load_relaxed(&barrier->tickets);
     uint32_t of_full_rounds = (uint32_t)(tickets - tickets % barrier->count);
     while (hf_load_acquire(&barrier->left) != of_full_rounds)
-        hf_nap(HF_BARRIER_NAP_NS);
+        hf_timed_sleep(HF_BARRIER_NAP_NS);
 }

@@ -7,9 +7,9 @@
 // complete; then those who wait longer are let go first, and nobody is let go whose round is not full.
 // `rounds` may wrap, but fewer than 2^31 of them may pass before a thread that was let go has looked (unchecked).
 //
-// B1  Together. Nobody leaves before all tickets of its round are taken.
-// B2  Nobody stays. Each full round adds one to `rounds` and then wakes all; a waiter sleeps on the `rounds` it saw.
-// B3  `left` is the last touch. Who destroys waits until as many have left as had tickets of full rounds.
+// barrier.B1  Together. Nobody leaves before all tickets of its round are taken.
+// barrier.B2  Nobody stays. Each full round adds one to `rounds` and then wakes all; a waiter sleeps on the `rounds` it
+// saw. barrier.B3  `left` is the last touch. Who destroys waits until as many have left as had tickets of full rounds.
 // Modelled in verify/lock/barrier.pml.
 #ifndef HF_LOCK_BARRIER_H
 #define HF_LOCK_BARRIER_H
@@ -25,7 +25,7 @@ struct hf_barrier {
     uint32_t shared;  // glibc's: not 0 when it is for several processes
     uint32_t rounds;  // that were full
     uint32_t left;
-    struct hf_spin_rounds spin_rounds;
+    struct hf_spin_history spin_rounds;
 };
 
 // Waits for the round to be full. True for one thread of each round.

@@ -24,7 +24,8 @@ struct list_lock {
     uint32_t waits;   // that have begun under it
     uint32_t waiting; // its waiters
     struct hf_waiter_list waiters;
-    struct hf_spin_rounds spin_rounds; // here, not in the condition variable, which a chosen waiter may not touch (C4)
+    struct hf_spin_history
+        spin_rounds; // here, not in the condition variable, which a chosen waiter may not touch (condition.C4)
 } HF_CACHE_ALIGNED;
 
 // In pages of its own that the kernel zeroes in a forked child, if it can: then no lock is held there from the first
@@ -97,8 +98,8 @@ static void insert(struct hf_waiter_list *list, struct hf_waiter *waiter, enum h
 static void take_out(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
     struct hf_waiter *next = waiter->in[kind].next, *previous = waiter->in[kind].previous;
     *(next ? &next->in[kind].previous : &list->last) = previous;
-    // The last touch (C4): who sees without the lock that nobody waits may free the condition variable at once.
-    // Release: pairs with the acquire in hf_condition_may_have_waiters.
+    // The last touch (condition.C4): who sees without the lock that nobody waits may free the condition variable at
+    // once. Release: pairs with the acquire in hf_condition_may_have_waiters.
     hf_store_release(previous ? &previous->in[kind].next : &list->first, next);
 }
 
@@ -112,7 +113,7 @@ static void forget_waiters_of_parent(struct hf_condition *condition) {
 }
 
 static void stop_waiting(struct list_lock *lock, struct hf_waiter *waiter, enum hf_waiter_state then) {
-    HF_CHECK("C1", waiter->state == HF_WAITER_WAITING);
+    HF_CHECK("condition.C1", waiter->state == HF_WAITER_WAITING);
     take_out(&waiter->condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
     take_out(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
     lock->waiting--;
@@ -169,23 +170,23 @@ void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
 }
 
 // Some 20 us: as long as a CPU takes to wake up that has nothing to do.
-enum { HF_CONDITION_PATIENCE_POLLS = 1 << 9 };
+enum { HF_CONDITION_SPIN_BUDGET_POLLS = 1 << 9 };
 
 // Whether the turn has come. (Which waits poll: spin_history.h. Polls of several waits at once end in any order; one in
 // vain makes the others' numbers those of waits that are left out, so it alone is heard.)
 static bool poll_for_turn(struct hf_waiter *self) {
-    struct hf_spin_rounds *rounds = &list_lock_of(self->condition)->spin_rounds;
-    if (!self->may_poll || !hf_spin_rounds_may_spin(rounds, self->wait_number))
+    struct hf_spin_history *rounds = &list_lock_of(self->condition)->spin_rounds;
+    if (!self->may_poll || !hf_spin_history_may_spin(rounds, self->wait_number))
         return false;
-    struct hf_patience patience = {.polls_left = HF_CONDITION_PATIENCE_POLLS};
+    struct hf_spin_budget budget = {.polls_left = HF_CONDITION_SPIN_BUDGET_POLLS};
     bool has_turn;
     do
         has_turn = hf_load_acquire(&self->turn) == HF_TURN_GIVEN;
-    while (!has_turn && hf_patience_left(&patience));
+    while (!has_turn && hf_spin_budget_left(&budget));
     if (has_turn)
-        hf_spin_rounds_was_good(rounds, self->wait_number);
-    else if (patience.polls_left < HF_CONDITION_PATIENCE_POLLS - 1) // not if the hint did not let it
-        hf_spin_rounds_was_vain(rounds, self->wait_number);
+        hf_spin_history_was_good(rounds, self->wait_number);
+    else if (budget.polls_left < HF_CONDITION_SPIN_BUDGET_POLLS - 1) // not if the hint did not let it
+        hf_spin_history_was_vain(rounds, self->wait_number);
     return has_turn;
 }
 
@@ -226,8 +227,8 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
     return error;
 }
 
-// C2. Short, or as long as who has chosen it keeps the mutex, which this one takes next. (With a mutex that refuses it
-// nobody waits for whose release turns are kept: refuses_wait in preload/cond.c.)
+// condition.C2. Short, or as long as who has chosen it keeps the mutex, which this one takes next. (With a mutex that
+// refuses it nobody waits for whose release turns are kept: refuses_wait in preload/cond.c.)
 static void await_turn(struct hf_waiter *self) {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -256,7 +257,7 @@ static struct hf_waiter *choose_for_signal(struct list_lock *lock, struct hf_wai
     return waiter;
 }
 
-// The one that is first. Does not touch the condition variable unless somebody waits (C4).
+// The one that is first. Does not touch the condition variable unless somebody waits (condition.C4).
 static struct hf_waiter *choose_another(const struct hf_condition *condition) {
     struct list_lock *lock = acquire_list_of(condition);
     struct hf_waiter *other = lock->waiters.first;
@@ -275,7 +276,7 @@ static uint32_t mend(struct hf_waiter_list *list, const struct hf_waiter *gone, 
     for (struct hf_waiter *waiter = list->first, *next; waiter; waiter = next) {
         next = waiter->in[kind].next;
         if (waiter == gone) {
-            hf_store_release(last ? &last->in[kind].next : &list->first, next); // C4, as in take_out
+            hf_store_release(last ? &last->in[kind].next : &list->first, next); // condition.C4, as in take_out
             continue;
         }
         waiter->in[kind].previous = last;
@@ -338,7 +339,7 @@ struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
 }
 
 void hf_waiter_give_turn(struct hf_waiter *chosen) {
-    HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
+    HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
     // The last touch: then its node may be gone, and a wake uses the address only.
     if (hf_exchange_release(&chosen->turn, HF_TURN_GIVEN) == HF_TURN_AWAITED_ASLEEP)
         hf_futex_wake(&chosen->turn, 1);
@@ -346,14 +347,14 @@ void hf_waiter_give_turn(struct hf_waiter *chosen) {
 }
 
 // If the waiter does not sleep yet, or the kernel refuses, nobody is moved, and the turn wakes it as ever. Until the
-// turn it can't go (C2): no other sleep is met there.
+// turn it can't go (condition.C2): no other sleep is met there.
 void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
-    HF_CHECK("C2", chosen->state == HF_WAITER_CHOSEN);
+    HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
     chosen->moved = true;   // published by the turn
-    hf_sleeper_comes(word); // on its behalf; it goes when it has the mutex (C5)
+    hf_sleeper_comes(word); // on its behalf; it goes when it has the mutex (condition.C5)
     // Relaxed: the word is the caller's. An exchange, since others announce their sleeps on it meanwhile.
     uint32_t was __attribute__((unused)) = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
-    HF_CHECK("I1", was != HF_WORD_FREE);
+    HF_CHECK("word.I1", was != HF_WORD_FREE);
     hf_futex_move(&chosen->turn, word);
     hf_waiter_give_turn(chosen);
 }

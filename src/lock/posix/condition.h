@@ -18,19 +18,23 @@
 // kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
 //
 // Invariants:
-// C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the list's lock.
-// C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it the turn may still
+// condition.C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the
+// list's lock. condition.C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives
+// it the turn may still
 //     touch its node. Each has a word for it, which keeps a turn that comes early.
-// C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its place.
-// C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed and its memory
+// condition.C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its
+// place. condition.C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed
+// and its memory
 //     freed: they do not touch it any more. So the store that makes the list empty is the last one, as it is seen
 //     without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
-//     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose (C3).
-// C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner of the
+//     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose
+//     (condition.C3).
+// condition.C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner
+// of the
 //     mutex does not wake the chosen: it moves their sleep from the turn's word to the mutex's, where each unlock
-//     wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (S1,
+//     wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (sleep.S1,
 //     park/sleeper_counts.h) until it has the mutex, and it takes it as that, however its sleep ended: the wake that it
-//     may have had was one of the word's (I2, park/word_lock.h). So who joins will take the mutex again.
+//     may have had was one of the word's (word.I2, park/word_lock.h). So who joins will take the mutex again.
 // Modelled in verify/lock/condition.pml.
 #ifndef HF_LOCK_CONDITION_H
 #define HF_LOCK_CONDITION_H
@@ -82,8 +86,8 @@ struct hf_waiter {
     uint32_t wait_number;   // under its list's lock, for lock/wait/spin_history.h
     bool may_poll;          // it has not come to too many others
     enum hf_waiter_state state;
-    bool by_signal;      // CHOSEN by a signal, which goes to another one if this one is cancelled (C3)
-    bool moved;          // CHOSEN, and may have slept on the mutex's word since (C5)
+    bool by_signal;      // CHOSEN by a signal, which goes to another one if this one is cancelled (condition.C3)
+    bool moved;          // CHOSEN, and may have slept on the mutex's word since (condition.C5)
     bool has_list;       // the waiter has its list's lock, and joins or leaves
     bool is_cancellable; // at any instruction, and so before its type of cancellation was
     int cancel_type;     // this one, PTHREAD_CANCEL_DEFERRED as a rule
@@ -108,12 +112,13 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
 bool hf_waiter_leave(struct hf_waiter *self);
 
 // The same after a sleep that was cancelled, or a wait that was left by siglongjmp, wherever in it. What it was chosen
-// for goes to another waiter (C3).
+// for goes to another waiter (condition.C3).
 void hf_waiter_leave_cancelled(struct hf_waiter *self);
 
 // Looks without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.
 static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
-    return hf_load_acquire(&condition->waiters.first) != NULL; // pairs with the release of who was the last (C4)
+    return hf_load_acquire(&condition->waiters.first) !=
+           NULL; // pairs with the release of who was the last (condition.C4)
 }
 
 // Whether many of those that a broadcast wakes wait again without having used any lock in between: they wait for room
@@ -125,15 +130,15 @@ static inline bool hf_condition_wakes_in_vain(const struct hf_condition *conditi
 }
 
 // Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn
-// (C2).
+// (condition.C2).
 struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition);
 struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
 
 // Gives a chosen waiter its turn. Its node may be gone when this returns.
 void hf_waiter_give_turn(struct hf_waiter *chosen);
 
-// The same, and if it sleeps it sleeps on, on the word of the mutex that it waits with (C5). Requires that the caller
-// owns that mutex, by its word.
+// The same, and if it sleeps it sleeps on, on the word of the mutex that it waits with (condition.C5). Requires that
+// the caller owns that mutex, by its word.
 void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen);
 
 // Turns that are still to be given, in a word; zero when there are none. In a forked child there are none either: the

@@ -13,16 +13,17 @@
 //                      waits as for any lock (read_write_lock.c) <----+
 //
 // A writer that has not had it in its slice goes on while spinning pays: it polls for it either way. One that is to be
-// first among others does not, nor does it nap: readers must not get in before it any longer than that.
+// first among others does not, nor does it yield its CPU: readers must not get in before it any longer than that.
 //
 // Releases are counted beside the state: nearly all, and what looks like one, a reader's that goes away again. A lock
 // that somebody has found cold is taken for cold for the next ones, whatever they are: to look at each wait costs a
 // fifth of what two writers do with sections of a third of a microsecond. Where spinning does not pay the choice is
 // between a look and the kernel.
 //
-// B1  Bounded, as P1 to P4 have it (defer_policy.h, yield_policy.h). Who polls here is no holder, and neither
+// rwlock.B1  Bounded, as wait.P1 to P4 have it (defer_policy.h, yield_policy.h). Who polls here is no holder, and
+// neither
 //     counted as a reader nor announced as a sleeper or as a writer that waits: nobody waits for it, and no wake can be
-//     meant for it. Hence RW1 to RW4 are what they are without.
+//     meant for it. Hence rwlock.RW1 to RW4 are what they are without.
 #ifndef HF_LOCK_READ_WRITE_BATCH_H
 #define HF_LOCK_READ_WRITE_BATCH_H
 
@@ -50,7 +51,7 @@ static inline bool hf_rw_may_be_had_in_turn(const struct hf_rw_lock *lock) {
 enum hf_rw_use { HF_RW_TO_READ, HF_RW_TO_WRITE, HF_RW_TO_WRITE_FIRST };
 
 // Polls while the lock is hot; the caller is neither counted nor critical. True with the lock held and the caller
-// critical; false when it has to wait as for any lock. With a deadline it does not nap.
+// critical; false when it has to wait as for any lock. With a deadline it does not yield its CPU.
 bool hf_rw_take_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, enum hf_rw_use use,
                         const struct hf_deadline *deadline, struct hf_wait *wait) __attribute__((visibility("hidden")));
 

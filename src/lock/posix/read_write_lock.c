@@ -13,7 +13,7 @@
 // Kinds of sleepers on the state word.
 enum { HF_RW_SLEEPS_TO_READ = 1, HF_RW_SLEEPS_TO_WRITE = 2 };
 
-enum { HF_RW_PATIENCE_POLLS = 1 << 14 }; // about a millisecond, as FlexGuard's (flexguard.c)
+enum { HF_RW_SPIN_BUDGET_POLLS = 1 << 14 }; // about a millisecond, as FlexGuard's (flexguard.c)
 
 void hf_rw_wake_writer(const struct hf_rw_lock *lock) {
     hf_futex_wake_kind(&lock->state, 1, HF_RW_SLEEPS_TO_WRITE);
@@ -93,7 +93,7 @@ static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 // others must not spin for a holder that does not run. One that sleeps is not: it would make everybody sleep.
 static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                         struct leaving *leaving) {
-    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
     for (;;) {
         // Acquire, here and below: pairs with the writer's release. Once WRITER is clear it stays so: we are counted.
         do {
@@ -101,7 +101,7 @@ static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, 
                 hf_count(self, spun);
                 return 0;
             }
-        } while (hf_patience_left(&patience));
+        } while (hf_spin_budget_left(&budget));
         uint32_t state = hf_fetch_or_acquire(&lock->state, HF_RW_READERS_SLEEP) | HF_RW_READERS_SLEEP;
         if (!(state & HF_RW_WRITER))
             return 0;
@@ -121,7 +121,7 @@ static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 // Not critical: who is behind writers will not be a holder before it has run again.
 static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                const struct hf_deadline *deadline, struct hf_wait *wait) {
-    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
     bool slept = false;
     for (;;) {
         do {
@@ -132,7 +132,7 @@ static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record 
                 hf_count(self, spun);
             if (error != EBUSY)
                 return error;
-        } while (hf_patience_left(&patience));
+        } while (hf_spin_budget_left(&budget));
         uint32_t state = hf_fetch_or_acquire(&lock->state, HF_RW_READERS_SLEEP) | HF_RW_READERS_SLEEP;
         if (!(state & (HF_RW_WRITER | HF_RW_WRITERS_FIRST)))
             continue;
@@ -161,18 +161,18 @@ static int read_out_of_turn(struct hf_rw_lock *lock, struct hf_thread_record *se
 }
 
 // A real-time thread that reads goes before writers that do not go before it. It sleeps as one of them, so a wake that
-// it has had is one that a writer needs; and as a writer does that leaves the lock to readers (RW2), it leaves
+// it has had is one that a writer needs; and as a writer does that leaves the lock to readers (rwlock.RW2), it leaves
 // WRITERS_SLEEP to the last of them.
 static int wait_before_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                const struct hf_deadline *deadline, struct leaving *leaving) {
     uint32_t kept = 0;
     for (;;) {
-        struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
+        struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
         do {
             int error = read_out_of_turn(lock, self, kept, &leaving->realtime);
             if (error != EBUSY)
                 return error;
-        } while (hf_patience_left(&patience));
+        } while (hf_spin_budget_left(&budget));
         uint32_t state = hf_load_relaxed(&lock->state);
         if (!(state & HF_RW_WRITER) || !hf_cas_acquire_or_load(&lock->state, &state, state | HF_RW_WRITERS_SLEEP))
             continue;
@@ -201,12 +201,12 @@ static bool try_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
 
 // The head of the writers that spin polls the state, the others poll their records (lock/wait/waiter_queue.h).
 static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written) {
-    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
     bool acquired = false;
     hf_queue_enter(&lock->writers, self);
     do {
         acquired = hf_queue_is_head(self) && try_to_write(lock, self, written, NULL);
-    } while (!acquired && hf_patience_left(&patience));
+    } while (!acquired && hf_spin_budget_left(&budget));
     hf_queue_leave(&lock->writers, self);
     return acquired;
 }
@@ -214,11 +214,11 @@ static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self
 // A real-time thread stands in no queue.
 static bool spin_before_others(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written,
                                const struct hf_realtime_waiter *realtime) {
-    struct hf_patience patience = hf_patience_while(HF_RW_PATIENCE_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
     bool acquired;
     do
         acquired = try_to_write(lock, self, written, realtime);
-    while (!acquired && hf_patience_left(&patience));
+    while (!acquired && hf_spin_budget_left(&budget));
     return acquired;
 }
 
@@ -254,11 +254,11 @@ static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
             }
             hf_count(self, mode_switches);
         }
-        // RW2: with WRITERS_SLEEP, whether this one has slept or not.
+        // rwlock.RW2: with WRITERS_SLEEP, whether this one has slept or not.
         give_way(lock, realtime);
         if (acquire_or_announce(lock, self, announced | HF_RW_WRITERS_SLEEP, &state))
             return 0;
-        written = HF_RW_WRITER | HF_RW_WRITERS_SLEEP; // RW2
+        written = HF_RW_WRITER | HF_RW_WRITERS_SLEEP; // rwlock.RW2
         hf_count(self, blocked);
         hf_hint_look_again();
         if (sleep_on(lock, state, deadline, HF_RW_SLEEPS_TO_WRITE, &leaving->wait) == ETIMEDOUT)
@@ -266,7 +266,7 @@ static int wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
     }
 }
 
-// Each that comes to be first has set the bit before, and the last one clears it after (RW4): hence acquire and
+// Each that comes to be first has set the bit before, and the last one clears it after (rwlock.RW4): hence acquire and
 // release. One that comes to wait between the two loses the bit, and sets it again before it sleeps; or sleeps already,
 // and is woken to do so.
 static void stop_being_first(struct hf_rw_lock *lock, bool has_lock) {
@@ -292,7 +292,7 @@ static int wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record 
     return error;
 }
 
-// A writer may be the one that was woken: another one goes on in its place (RW2).
+// A writer may be the one that was woken: another one goes on in its place (rwlock.RW2).
 static void undo(struct hf_left_wait *left) {
     struct leaving *leaving = (struct leaving *)left;
     if (left->was_unqueued && !hf_queue_may_enter(left->self))

@@ -20,18 +20,21 @@
 //     nor while the lock is hot (read_write_batch.h).
 //
 // Invariants:
-// RW1 Exclusion. Who set WRITER is alone; a reader is inside when it is counted and WRITER is clear.
-// RW2 No writer's wake is lost. While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody is on
+// rwlock.RW1 Exclusion. Who set WRITER is alone; a reader is inside when it is counted and WRITER is clear.
+// rwlock.RW2 No writer's wake is lost. While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody
+// is on
 //     its way to wake a writer, or a woken writer is on its way to set WRITERS_SLEEP. Hence a writer that has slept
 //     takes the lock with WRITERS_SLEEP set; and a writer that leaves the lock to readers leaves the bit to them.
-// RW3 No reader's wake is lost. While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST; or who
+// rwlock.RW3 No reader's wake is lost. While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST;
+// or who
 //     has cleared the last of them is on its way to wake all readers: a writer that has left, or given up waiting.
-// RW4 Whoever sets WRITERS_FIRST is counted in waiting_writers until it waits no more, and the last one clears the bit
+// rwlock.RW4 Whoever sets WRITERS_FIRST is counted in waiting_writers until it waits no more, and the last one clears
+// the bit
 //     after that. Hence it does not outlast the writers.
-//     RW2 and RW3 hold since all sleep on the state word itself, as it was when it said that somebody would wake them:
-//     the kernel lets nobody fall asleep on a state that is not there any more. Modelled in
+//     rwlock.RW2 and RW3 hold since all sleep on the state word itself, as it was when it said that somebody would wake
+//     them: the kernel lets nobody fall asleep on a state that is not there any more. Modelled in
 //     verify/lock/read_write_lock.pml.
-// I4  Release is the last touch, as in park/word_lock.h: after it the next user may free the memory.
+// word.I4  Release is the last touch, as in park/word_lock.h: after it the next user may free the memory.
 #ifndef HF_LOCK_READ_WRITE_STATE_H
 #define HF_LOCK_READ_WRITE_STATE_H
 
@@ -152,9 +155,10 @@ static inline void hf_rw_write_release(struct hf_rw_lock *lock, struct hf_thread
     uint32_t state, left;
     do {
         state = (uint32_t)was;
-        HF_CHECK("RW1", state & HF_RW_WRITER);
+        HF_CHECK("rwlock.RW1", state & HF_RW_WRITER);
         left = state & ~(uint32_t)HF_RW_WRITER;
-        // To readers: WRITERS_SLEEP stays for the last of them (RW2). Free: the writer that is woken sets it again.
+        // To readers: WRITERS_SLEEP stays for the last of them (rwlock.RW2). Free: the writer that is woken sets it
+        // again.
         if (hf_rw_is_free(left))
             left &= ~(uint32_t)HF_RW_WRITERS_SLEEP;
         // Readers that are not the next sleep on.

@@ -7,7 +7,7 @@
 #include "park/timed_sleep.h"
 
 enum {
-    HF_SPIN_POLLS_BLIND = 1 << 10, // before the first nap, whatever the hint says: spinlocks are held for moments
+    HF_SPIN_POLLS_BLIND = 1 << 10, // before the first sleep, whatever the hint says: spinlocks are held for moments
     HF_SPIN_POLLS_BETWEEN = 1 << 14,
     HF_SPIN_NAP_NS_MIN = 20 * 1000,
     HF_SPIN_NAP_NS_MAX = 1000 * 1000,
@@ -17,22 +17,22 @@ static bool poll_blindly(const int *word) {
     for (int polls = 0; polls < HF_SPIN_POLLS_BLIND; polls++) {
         if (hf_load_relaxed(word) == HF_SPIN_FREE)
             return true;
-        hf_rest();
+        hf_timed_pause();
     }
     return false;
 }
 
 static bool poll_while_it_pays(const int *word) {
-    struct hf_patience patience = {.polls_left = HF_SPIN_POLLS_BETWEEN};
+    struct hf_spin_budget budget = {.polls_left = HF_SPIN_POLLS_BETWEEN};
     do {
         if (hf_load_relaxed(word) == HF_SPIN_FREE)
             return true;
-    } while (hf_patience_left(&patience));
+    } while (hf_spin_budget_left(&budget));
     return false;
 }
 
 static void wait_for(int *word, struct hf_thread_record *self, struct hf_wait *wait) {
-    uint32_t nap_ns = HF_SPIN_NAP_NS_MIN;
+    uint32_t sleep_ns = HF_SPIN_NAP_NS_MIN;
     if (poll_blindly(word) && hf_spin_try_acquire(word, self))
         return;
     for (;;) {
@@ -41,9 +41,9 @@ static void wait_for(int *word, struct hf_thread_record *self, struct hf_wait *w
             if (hf_spinning_pays())
                 continue;
             hf_wait_falls_asleep(wait);
-            hf_nap(nap_ns);
+            hf_timed_sleep(sleep_ns);
             hf_wait_awakes(wait);
-            nap_ns = nap_ns * 2 < HF_SPIN_NAP_NS_MAX ? nap_ns * 2 : HF_SPIN_NAP_NS_MAX;
+            sleep_ns = sleep_ns * 2 < HF_SPIN_NAP_NS_MAX ? sleep_ns * 2 : HF_SPIN_NAP_NS_MAX;
         }
         if (hf_spin_try_acquire(word, self))
             return;

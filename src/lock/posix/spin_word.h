@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A spinlock in four bytes that stops spinning when that does not pay. Its word is that of glibc's pthread_spinlock_t,
-// so processes with and without Holdfast exclude each other; hence there is no room for sleepers, and waiters nap.
+// so processes with and without Holdfast exclude each other; hence there is no room for sleepers: waiters sleep for set
+// times.
 //
-// S1  Exclusion. Only who changed FREE into HELD is inside; every other value is one that glibc has made of HELD.
+// spin.S1  Exclusion. Only who changed FREE into HELD is inside; every other value is one that glibc has made of HELD.
 #ifndef HF_LOCK_SPIN_WORD_H
 #define HF_LOCK_SPIN_WORD_H
 

@@ -94,9 +94,10 @@ int hf_rwscl_read_clocklock(hf_rwscl_t *lock, clockid_t clock, const struct time
     return error && hf_rwscl_read_trylock(lock) ? 0 : error;
 }
 
-// By a closed gate. The last one wakes the front writer if it sleeps (RS2).
+// By a closed gate. The last one wakes the front writer if it sleeps (rwscl.RS2).
 static __attribute__((noinline, cold)) void leave_drain(hf_rwscl_t *lock) {
-    // Release: pairs with the front writer's acquire. The last touch (I4): it has the lock after the last reader's.
+    // Release: pairs with the front writer's acquire. The last touch (word.I4): it has the lock after the last
+    // reader's.
     uint32_t left = hf_fetch_sub_release(&lock->draining, HF_DRAIN_READER) - HF_DRAIN_READER;
     if ((left & HF_DRAIN_FRONT_SLEEPS) && hf_drain_count(left) == 0)
         hf_futex_wake(&lock->draining, 1);
@@ -122,7 +123,7 @@ static inline bool take_word(hf_rwscl_t *lock, struct hf_thread_record *self) {
 }
 
 // Relaxed: only who has the word, as the caller, changes WRITERS and FRONT. Whether readers wait may be seen late, by
-// the keeper's look at the latest (RS4).
+// the keeper's look at the latest (rwscl.RS4).
 static inline bool is_simply_writers(const hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
     return hf_rwscl_is_writers(state) && !(state & HF_RWSCL_READERS_WAIT);
@@ -210,9 +211,9 @@ static __attribute__((noinline, cold)) void end_slice_if_due(hf_rwscl_t *lock, s
 
 void hf_rwscl_write_unlock(hf_rwscl_t *lock) {
     struct hf_thread_record *self = hf_self();
-    HF_CHECK("RS1", hf_rwscl_is_writers(hf_load_relaxed(&lock->state)));
+    HF_CHECK("rwscl.RS1", hf_rwscl_is_writers(hf_load_relaxed(&lock->state)));
     hf_store_relaxed(&lock->last_writer, self->tid);
-    // Relaxed: a reader that is not seen here has a keeper, or is one, and looks (RS4).
+    // Relaxed: a reader that is not seen here has a keeper, or is one, and looks (rwscl.RS4).
     if (HF_UNLIKELY(hf_load_relaxed(&lock->state) & HF_RWSCL_READERS_WAIT))
         end_slice_if_due(lock, self);
     hf_flexguard_release_fenced(&lock->word, &lock->releases, self);

@@ -30,7 +30,7 @@ static bool say_over(hf_rwscl_t *lock, uint64_t now) {
             return false;
         if (!(state & HF_RWSCL_READERS_WAIT))
             hf_store_relaxed(&lock->waited_since, now);
-        // RS5: from a state with FRONT. Release: as in announce.
+        // rwscl.RS5: from a state with FRONT. Release: as in announce.
         if (hf_cas_release_or_load(&lock->state, &state, state | HF_RWSCL_OVER | HF_RWSCL_READERS_WAIT))
             break;
     }
@@ -57,8 +57,8 @@ bool hf_rwscl_enter_again(hf_rwscl_t *lock) {
         if (hf_gate_enter(hf_rwscl_own_gate(lock)))
             return true;
         uint32_t draining = hf_load_relaxed(&lock->draining);
-        // Above 0 not all readers have left: no writer is inside (RS1), and this reader is one more to wait for. So
-        // exclusion does not rest on whether the caller really reads. Acquire: pairs with the release of the front
+        // Above 0 not all readers have left: no writer is inside (rwscl.RS1), and this reader is one more to wait for.
+        // So exclusion does not rest on whether the caller really reads. Acquire: pairs with the release of the front
         // writer's addition, and of the readers that have changed it since.
         while (hf_drain_count(draining) > 0) {
             if (hf_cas_acquire_or_load(&lock->draining, &draining, draining + HF_DRAIN_READER))
@@ -68,9 +68,9 @@ bool hf_rwscl_enter_again(hf_rwscl_t *lock) {
             return false;
         // A front writer is about to count who is inside, or to open the gates. It may be preempted.
         if (polls < HF_AGAIN_POLLS)
-            hf_rest();
+            hf_timed_pause();
         else
-            hf_nap(HF_AGAIN_NAP_NS);
+            hf_timed_sleep(HF_AGAIN_NAP_NS);
     }
 }
 
@@ -97,11 +97,11 @@ bool hf_rwscl_read_out_of_turn(hf_rwscl_t *lock, struct hf_thread_record *self) 
     bool has_word = hf_word_trylock(&lock->word, HF_WORD_HELD);
     bool entered = false;
     if (has_word) {
-        // Relaxed: only who has the word changes what is asked here. I1: the acquire of the word orders it.
+        // Relaxed: only who has the word changes what is asked here. word.I1: the acquire of the word orders it.
         if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state)))
             hf_rwscl_open(lock);
         entered = hf_gate_enter(hf_rwscl_own_gate(lock)); // nobody can have closed it since
-        HF_CHECK("RS1", entered);
+        HF_CHECK("rwscl.RS1", entered);
         hf_word_unlock(&lock->word);
     }
     if (!entered)
@@ -109,10 +109,11 @@ bool hf_rwscl_read_out_of_turn(hf_rwscl_t *lock, struct hf_thread_record *self) 
     return entered;
 }
 
-// Says to the writers that a reader waits, and sees to it that the readers have a keeper (RS4). False when the state
-// was another. True: *state is what to sleep on, and *kept, if the caller has become keeper, the round in which it is.
+// Says to the writers that a reader waits, and sees to it that the readers have a keeper (rwscl.RS4). False when the
+// state was another. True: *state is what to sleep on, and *kept, if the caller has become keeper, the round in which
+// it is.
 static bool announce(hf_rwscl_t *lock, uint32_t *state, uint32_t *kept) {
-    uint32_t announced = *state | HF_RWSCL_READERS_WAIT | HF_RWSCL_KEEPER;
+    uint32_t announced = *state | HF_RWSCL_READERS_WAIT | HF_RWSCL_TIMEKEEPER;
     if (announced == *state)
         return true;
     if (!(*state & HF_RWSCL_READERS_WAIT))
@@ -120,28 +121,28 @@ static bool announce(hf_rwscl_t *lock, uint32_t *state, uint32_t *kept) {
     // Release: who counts how long the slice outlasts its end finds since when somebody waited for that.
     if (!hf_cas_release(&lock->state, *state, announced))
         return false;
-    if (!(*state & HF_RWSCL_KEEPER))
+    if (!(*state & HF_RWSCL_TIMEKEEPER))
         *kept = hf_rwscl_round(*state);
     *state = announced;
     return true;
 }
 
-// RS4: a keeper that goes, and a reader that was woken to become one and goes, leave that to another. They may
+// rwscl.RS4: a keeper that goes, and a reader that was woken to become one and goes, leave that to another. They may
 // go inside through a gate that was still open, though it was the writers' turn already.
 static void leave_no_keeper_missing(hf_rwscl_t *lock, uint32_t kept) {
     uint32_t state = hf_load_relaxed(&lock->state);
     do {
-        if (!hf_rwscl_keeps_readers_out(state) || ((state & HF_RWSCL_KEEPER) && hf_rwscl_round(state) != kept))
+        if (!hf_rwscl_keeps_readers_out(state) || ((state & HF_RWSCL_TIMEKEEPER) && hf_rwscl_round(state) != kept))
             return;
         // Those on their way to sleep find another state, or are asleep before the wake.
-    } while (!hf_cas_acquire_or_load(&lock->state, &state, state & ~(uint32_t)HF_RWSCL_KEEPER));
+    } while (!hf_cas_acquire_or_load(&lock->state, &state, state & ~(uint32_t)HF_RWSCL_TIMEKEEPER));
     hf_futex_wake_kind(&lock->state, 1, HF_RWSCL_SLEEPS_TO_READ);
 }
 
 // Did something change while polling paid?
 static bool poll_state(const hf_rwscl_t *lock, uint32_t state) {
-    struct hf_patience patience = {.polls_left = HF_RWSCL_POLLS};
-    while (hf_patience_left(&patience)) {
+    struct hf_spin_budget budget = {.polls_left = HF_RWSCL_POLLS};
+    while (hf_spin_budget_left(&budget)) {
         if (hf_load_relaxed(&lock->state) != state)
             return true;
     }

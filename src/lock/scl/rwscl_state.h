@@ -33,21 +33,27 @@
 //     itself leaves a rest here.
 //
 // Invariants:
-// RS1 Exclusion. A writer is inside only with the word, in WRITERS without FRONT. There the gates are closed and the
+// rwscl.RS1 Exclusion. A writer is inside only with the word, in WRITERS without FRONT. There the gates are closed and
+// the
 //     readers that they had counted have left. All readers inside are in the gates' sum plus `draining`.
-// RS2 The front writer is woken. While it waits for readers' slice it sleeps until the slice's end at most. While it
+// rwscl.RS2 The front writer is woken. While it waits for readers' slice it sleeps until the slice's end at most. While
+// it
 //     drains, it is awake, or `draining` is above 0 and says that it sleeps: then the last reader wakes it.
-// RS3 Readers are woken. While a reader sleeps, the state has READERS_WAIT, and WRITERS or OVER; or who has opened the
+// rwscl.RS3 Readers are woken. While a reader sleeps, the state has READERS_WAIT, and WRITERS or OVER; or who has
+// opened the
 //     gates, or given up waiting for the readers, is on its way to wake them all.
-// RS4 Somebody keeps the time of the writers' slice. While a reader sleeps in WRITERS or OVER, the state has KEEPER and
+// rwscl.RS4 Somebody keeps the time of the writers' slice. While a reader sleeps in WRITERS or OVER, the state has
+// KEEPER and
 //     its keeper sleeps no longer than until its next look; or somebody is on its way to open the gates or to wake a
 //     reader, which becomes the keeper. Hence writers that stay away do not hold up the readers.
-// RS5 FRONT and OVER do not outlast the front writer: who clears FRONT clears OVER by the same operation, and OVER is
+// rwscl.RS5 FRONT and OVER do not outlast the front writer: who clears FRONT clears OVER by the same operation, and
+// OVER is
 //     set by a compare-and-swap from a state with FRONT.
-// RS6 Who reads does not wait for who waits for it. A thread that says that it reads already is let in at once
+// rwscl.RS6 Who reads does not wait for who waits for it. A thread that says that it reads already is let in at once
 //     (hf_rwscl_read_again). A reader may also wait for another thread that waits to read: so a drain that lasts too
 //     long is given up, the readers have another slice, and the next drain may last twice as long.
-// I4  Release is the last touch (park/word_lock.h) for whoever is followed by a writer: a reader's subtraction, at the
+// word.I4  Release is the last touch (park/word_lock.h) for whoever is followed by a writer: a reader's subtraction, at
+// the
 //     gate or, if that is closed, from `draining`; a writer's release of the word.
 // Exclusion and wake-ups do not rest on clocks. Modelled in verify/lock/rwscl.pml.
 #ifndef HF_LOCK_RWSCL_STATE_H
@@ -70,7 +76,7 @@ enum hf_rwscl_state {
     HF_RWSCL_FRONT = 2,
     HF_RWSCL_OVER = 4,
     HF_RWSCL_READERS_WAIT = 8,
-    HF_RWSCL_KEEPER = 16,
+    HF_RWSCL_TIMEKEEPER = 16,
     HF_RWSCL_ROUND = 32,
 };
 
@@ -167,8 +173,8 @@ bool hf_rwscl_read_again(hf_rwscl_t *lock, struct hf_thread_record *self) __attr
 // the caller is critical.
 bool hf_rwscl_enter_in_time(hf_rwscl_t *lock) __attribute__((visibility("hidden")));
 
-// For one that reads already: enters at once, whosever turn it is (RS6). Requires that the caller is critical. False:
-// it does not read, and a writer is or may be inside.
+// For one that reads already: enters at once, whosever turn it is (rwscl.RS6). Requires that the caller is critical.
+// False: it does not read, and a writer is or may be inside.
 bool hf_rwscl_enter_again(hf_rwscl_t *lock) __attribute__((cold, visibility("hidden")));
 
 // Waits to read, not critical. Returns 0 with the lock held for reading and the caller critical, or ETIMEDOUT.

@@ -125,7 +125,7 @@ static void forget_who_waits(hf_rwscl_t *lock) {
     lock->waiting_readers = lock->waiting_writers = 0;
     lock->spinners = NULL;
     if (hf_rwscl_is_writers(lock->state) && !is_being_opened(lock)) {
-        lock->state &= ~(uint32_t)(HF_RWSCL_READERS_WAIT | HF_RWSCL_KEEPER);
+        lock->state &= ~(uint32_t)(HF_RWSCL_READERS_WAIT | HF_RWSCL_TIMEKEEPER);
         return;
     }
     int32_t drained = hf_drain_count(lock->draining), all = hf_rwscl_readers_inside(lock), inside = all;
@@ -154,8 +154,8 @@ static void put_in_rows_again(void) {
     hf_store_release(&table.word, (uint32_t)HF_WORD_FREE); // last: a child that is forked in the middle begins anew
 }
 
-// Other threads of the child wait (F1, park/fork_mark.h). Writes no more than it has to: what a child writes it gets a
-// copy of.
+// Other threads of the child wait (fork.F1, park/fork_mark.h). Writes no more than it has to: what a child writes it
+// gets a copy of.
 static void start_over_in_child(void) {
     sigset_t saved;
     if (!hf_fork_begin_repair(&page.mark, &saved))

@@ -8,11 +8,11 @@
 //
 //              woken in vain, HF_WAKES_IN_VAIN times, in the writers' slice
 //     +--------+ --------------------------------------------------------> +------+
-//     | sleeps |    announces itself first, for those who still sleep (I2)  | naps | <-+  released meanwhile: twice as
-//     +--------+ <-------------------------------------------------------- +------+ --+  long as before
+//     | sleeps |    announces itself first, for those who still sleep (word.I2)  | naps | <-+  released meanwhile:
+//     twice as +--------+ <-------------------------------------------------------- +------+ --+  long as before
 //          |        the slice ends, no release, or it has napped enough        |
 //          |                                                                   |  FREE after a nap
-//          +-----------> has the word, as HELD_WITH_SLEEPERS (I2) <------------+
+//          +-----------> has the word, as HELD_WITH_SLEEPERS (word.I2) <------------+
 //
 // The front place goes round. Who ends the writers' slice would come back for it before those whom it has woken can
 // run, and keep it for as long as the readers have theirs. So it stands back for a nap, and one of those who nap is
@@ -20,7 +20,7 @@
 // front then took kccachetest wicked 0.65 s in place of 0.52.)
 //
 // Modelled as the same waits of a FlexGuard lock, in verify/lock/flexguard.pml: who has announced itself may take the
-// word so, or announce itself and sleep, at any time. How long it naps is bounded by P3 (yield_policy.h).
+// word so, or announce itself and sleep, at any time. How long it naps is bounded by wait.P3 (yield_policy.h).
 #include <errno.h>
 
 #include "base/clock.h"
@@ -37,7 +37,7 @@ enum { HF_WAKES_IN_VAIN = 3 };
 // True with the word, and critical.
 static bool take_word_or_announce(hf_rwscl_t *lock, struct hf_thread_record *self) {
     hf_critical_enter(self);
-    if (hf_exchange_acquire(&lock->word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE) // I2
+    if (hf_exchange_acquire(&lock->word, HF_WORD_HELD_WITH_SLEEPERS) == HF_WORD_FREE) // word.I2
         return true;
     hf_critical_leave(self);
     return false;
@@ -66,19 +66,19 @@ static void nap(hf_rwscl_t *lock, uint64_t ns) {
 
 // The caller has announced itself, as if it were about to sleep. True with the word, and critical; false when it is
 // time to sleep.
-static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_naps *naps,
+static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_yields *yields,
                            struct hf_wait *wait) {
     uint64_t now_ns = hf_monotonic_ns(), most_ns;
     hf_release_count before = hf_load_relaxed(&lock->releases);
-    while (hf_naps_are_left(naps) && (most_ns = spare_ns(lock)) != 0) {
+    while (hf_yields_are_left(yields) && (most_ns = spare_ns(lock)) != 0) {
         uint64_t since_ns = now_ns;
-        uint32_t nap_ns = hf_naps_next(naps);
+        uint32_t sleep_ns = hf_yields_next_sleep(yields);
         hf_count(self, blocked);
         hf_wait_falls_asleep(wait);
-        nap(lock, nap_ns < most_ns ? nap_ns : most_ns);
+        nap(lock, sleep_ns < most_ns ? sleep_ns : most_ns);
         hf_wait_awakes(wait);
         now_ns = hf_monotonic_ns();
-        hf_naps_ended(naps, now_ns - since_ns);
+        hf_yields_slept(yields, now_ns - since_ns);
         if (hf_flexguard_try_word(&lock->word, self, HF_WORD_HELD_WITH_SLEEPERS))
             return true;
         hf_release_count releases = hf_load_relaxed(&lock->releases);
@@ -91,12 +91,12 @@ static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, stru
 
 static __attribute__((noinline)) int sleep_for_word(hf_rwscl_t *lock, struct hf_thread_record *self,
                                                     const struct hf_deadline *deadline, struct hf_wait *wait) {
-    struct hf_naps naps = hf_naps_begin(!deadline && hf_may_nap(self, 0));
+    struct hf_yields yields = hf_yields_begin(!deadline && hf_may_yield(self, 0));
     for (int in_vain = 0;; in_vain++) {
         if (take_word_or_announce(lock, self))
             return 0;
         if (in_vain >= HF_WAKES_IN_VAIN) {
-            if (nap_until_free(lock, self, &naps, wait))
+            if (nap_until_free(lock, self, &yields, wait))
                 return 0;
             if (take_word_or_announce(lock, self))
                 return 0;
@@ -117,7 +117,7 @@ struct leaving {
     hf_rwscl_t *lock;
 };
 
-// It may be the one that was woken (I2).
+// It may be the one that was woken (word.I2).
 static void undo(struct hf_left_wait *left) {
     hf_rwscl_t *lock = ((struct leaving *)left)->lock;
     hf_fetch_add_relaxed(&lock->waiting_writers, -1u);
@@ -129,12 +129,12 @@ static void unwound(struct leaving *leaving) {
 }
 
 bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_rwscl_wait *wait) {
-    if (wait->has_begun || !hf_may_nap(self, 1) || hf_load_relaxed(&lock->waiting_writers) == 0 ||
-        hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_FIRST_NAP_NS)
+    if (wait->has_begun || !hf_may_yield(self, 1) || hf_load_relaxed(&lock->waiting_writers) == 0 ||
+        hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_YIELD_FIRST_NS)
         return false;
     hf_rwscl_wait_begins(wait, self);
     hf_flexguard_release_fenced(&lock->word, &lock->releases, self);
-    hf_nap_in_wait(&wait->wait, HF_FIRST_NAP_NS);
+    hf_timed_sleep_in_wait(&wait->wait, HF_YIELD_FIRST_NS);
     hf_rwscl_wait_for_word(lock, self, NULL, wait);
     return true;
 }

@@ -17,12 +17,12 @@ enum {
     HF_DRAIN_POLLS = 1 << 12, // for the last reader
 };
 
-// How long the first drain may last (RS6). Longer than threads usually wait for a CPU, so that it is rare.
+// How long the first drain may last (rwscl.RS6). Longer than threads usually wait for a CPU, so that it is rare.
 #define HF_DRAIN_NS 50000000ull
 #define HF_DRAIN_NS_MAX (HF_DRAIN_NS << 20)
 
-// Begins another round, in which the slice is the readers', and wakes those that wait (RS3, RS5), and a writer that may
-// come to the front.
+// Begins another round, in which the slice is the readers', and wakes those that wait (rwscl.RS3, RS5), and a writer
+// that may come to the front.
 static void begin_round(hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
     // Release: pairs with the acquire of readers that find it so, which then look at gates that are open.
@@ -54,7 +54,7 @@ void hf_rwscl_open(hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
     struct hf_rwscl_weights weights = hf_rwscl_weights_of(lock);
     uint64_t now = hf_ticks(), more = 0;
-    HF_CHECK("RS1", hf_rwscl_is_writers(state) && hf_load_relaxed(&lock->draining) == 0);
+    HF_CHECK("rwscl.RS1", hf_rwscl_is_writers(state) && hf_load_relaxed(&lock->draining) == 0);
     if (state & HF_RWSCL_READERS_WAIT) {
         more = hf_rwscl_overrun(lock, hf_load_relaxed(&lock->waited_since), now) * weights.readers / weights.writers;
         hf_store_relaxed(&lock->readers_return, 1); // they wait, also where they have not run since they had to leave
@@ -129,12 +129,12 @@ static void begin_writing(hf_rwscl_t *lock, uint64_t waited_since) {
     struct hf_rwscl_weights weights = hf_rwscl_weights_of(lock);
     uint64_t now = hf_ticks(), ticks = hf_rwscl_slice_ticks(lock, weights.writers, weights.readers);
     ticks += hf_rwscl_overrun(lock, waited_since, now) * weights.writers / weights.readers;
-    HF_CHECK("RS1", hf_drain_count(hf_load_relaxed(&lock->draining)) == 0);
+    HF_CHECK("rwscl.RS1", hf_drain_count(hf_load_relaxed(&lock->draining)) == 0);
     hf_store_relaxed(&lock->draining, 0); // nobody is left who would touch it
     hf_store_relaxed(&lock->slice_end, now + ticks);
     hf_store_relaxed(&lock->changed_at, now);
     hf_store_relaxed(&lock->written_at, now);
-    hf_fetch_and_acq_rel(&lock->state, ~(uint32_t)(HF_RWSCL_FRONT | HF_RWSCL_OVER)); // RS5
+    hf_fetch_and_acq_rel(&lock->state, ~(uint32_t)(HF_RWSCL_FRONT | HF_RWSCL_OVER)); // rwscl.RS5
 }
 
 // Gives up the drain. False when the last reader has left meanwhile, after all.
@@ -143,25 +143,25 @@ static bool undo_drain(hf_rwscl_t *lock) {
     if (inside == 0)
         return false;
     // One that has found its gate closed may still subtract itself from `draining`, or add itself: the sum stays right
-    // (RS1).
+    // (rwscl.RS1).
     let_readers_in(lock, inside);
     return true;
 }
 
 // Returns 0 when the last reader has left; or, with the drain undone, ETIMEDOUT, or EAGAIN: it has lasted for longer
-// than so long (RS6).
+// than so long (rwscl.RS6).
 static int await_last_reader(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                              uint64_t drain_ns_max, struct hf_rwscl_wait *wait) {
-    struct hf_patience patience = {.polls_left = HF_DRAIN_POLLS};
+    struct hf_spin_budget budget = {.polls_left = HF_DRAIN_POLLS};
     struct hf_deadline end = hf_deadline_or_in(deadline, drain_ns_max);
     for (;;) {
         // Acquire, here and below: pairs with the release of each reader that leaves.
         uint32_t draining = hf_load_acquire(&lock->draining);
         if (hf_drain_count(draining) == 0)
             return 0;
-        if (hf_patience_left(&patience))
+        if (hf_spin_budget_left(&budget))
             continue;
-        draining = hf_fetch_or_acquire(&lock->draining, HF_DRAIN_FRONT_SLEEPS) | HF_DRAIN_FRONT_SLEEPS; // RS2
+        draining = hf_fetch_or_acquire(&lock->draining, HF_DRAIN_FRONT_SLEEPS) | HF_DRAIN_FRONT_SLEEPS; // rwscl.RS2
         if (hf_drain_count(draining) == 0)
             return 0;
         if (hf_deadline_has_passed(&end)) {
@@ -241,7 +241,7 @@ static void withdraw(hf_rwscl_t *lock) {
 static __attribute__((noinline)) int await_slice_end(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t since,
                                                      const struct hf_deadline *deadline, struct hf_rwscl_wait *wait) {
     struct hf_rwscl_looks looks = {0};
-    struct hf_patience patience = {.polls_left = HF_FRONT_POLLS};
+    struct hf_spin_budget budget = {.polls_left = HF_FRONT_POLLS};
     hf_fetch_or_acq_rel(&lock->state, HF_RWSCL_FRONT);
     for (uint32_t node = hf_numa_nodes(); node-- > 0;)
         hf_fetch_or_acq_rel(&lock->gates[node].readers, HF_GATE_TIMED);
@@ -254,10 +254,10 @@ static __attribute__((noinline)) int await_slice_end(hf_rwscl_t *lock, struct hf
             withdraw(lock);
             return ETIMEDOUT;
         }
-        if (hf_patience_left(&patience))
+        if (hf_spin_budget_left(&budget))
             continue;
         hf_hint_look_again();
-        struct hf_deadline look = hf_deadline_or_in(deadline, hf_rwscl_next_look_ns(&looks, lock)); // RS2
+        struct hf_deadline look = hf_deadline_or_in(deadline, hf_rwscl_next_look_ns(&looks, lock)); // rwscl.RS2
         hf_count(self, blocked);
         hf_wait_falls_asleep(&wait->wait);
         hf_futex_wait_as(&lock->state, state, &look, HF_RWSCL_SLEEPS_IN_FRONT);

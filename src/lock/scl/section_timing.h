@@ -12,7 +12,7 @@
 // Quick: from the end of one section to the end of the next, on the average of a block, at most HF_QUICK_NS. So a long
 // section that is not timed is noticed with the next one that is, and so is a pause: which it was can't be told.
 //
-// U7  What is not timed is bounded. Less than two blocks of sections go by from one that is timed to the next, all
+// uscl.U7  What is not timed is bounded. Less than two blocks of sections go by from one that is timed to the next, all
 //     within one slice, and none when the slice ends within the time that so many quick ones take: a slice of such
 //     sections ends as early as if each one were timed. Each section has the same chance to be timed, which does not
 //     depend on its length, and counts by one over that chance: what a class has used is right on the average. How far

@@ -49,7 +49,7 @@ enum {
     HF_NICE_MAX = 19,
 };
 
-// Field by field: a thread that comes late (U4, slices.h) may look at what was another share.
+// Field by field: a thread that comes late (uscl.U4, slices.h) may look at what was another share.
 static inline void hf_share_init(struct hf_share *share, uint64_t own_class, struct hf_thread_record *thread) {
     hf_store_relaxed(&share->own_class, own_class);
     hf_store_relaxed(&share->used, 0);
@@ -112,7 +112,7 @@ static inline bool hf_share_is_active(const struct hf_share *share, uint64_t now
     if (share->waiting)
         return true;
     uint64_t seen = hf_load_relaxed(&share->last_seen);
-    // Seen later than now: by a CPU whose clock is ahead, or before the clock went back (U8, slices.h).
+    // Seen later than now: by a CPU whose clock is ahead, or before the clock went back (uscl.U8, slices.h).
     return !hf_share_is_gone(share) && hf_ticks_apart(now, seen) < inactive_after;
 }
 

@@ -10,10 +10,10 @@
 
 enum {
     HF_PREFETCH_NS =
-        100 * 1000,            // a keeper that may spin is woken so long before its time (paper: next-thread prefetch)
-    HF_TURN_POLLS = 1 << 10,   // of a waiter that does not know when its time comes: some tens of microseconds
-    HF_KEEPER_POLLS = 1 << 16, // of one whose time comes after HF_PREFETCH_NS: more than go into that (U8)
-    HF_RELIEF_CROWD = 16,      // so many waiters look in HF_RELIEF_NS; of more, each looks less often
+        100 * 1000,          // a keeper that may spin is woken so long before its time (paper: next-thread prefetch)
+    HF_TURN_POLLS = 1 << 10, // of a waiter that does not know when its time comes: some tens of microseconds
+    HF_TIMEKEEPER_POLLS = 1 << 16, // of one whose time comes after HF_PREFETCH_NS: more than go into that (uscl.U8)
+    HF_RELIEF_CROWD = 16,          // so many waiters look in HF_RELIEF_NS; of more, each looks less often
 };
 
 static uint64_t ns_until(uint64_t at, uint64_t now) {
@@ -25,18 +25,18 @@ static uint64_t ns_until(uint64_t at, uint64_t now) {
 static bool poll_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at) {
     if (!hf_spinning_pays() || !hf_hint_is_fresh())
         return false;
-    for (int polls = 0; polls < (at ? HF_KEEPER_POLLS : HF_TURN_POLLS); polls++) {
+    for (int polls = 0; polls < (at ? HF_TIMEKEEPER_POLLS : HF_TURN_POLLS); polls++) {
         if (hf_load_relaxed(&self->turn) != turn || (at && hf_ticks() >= at))
             return true;
         if (!hf_spinning_pays())
             return false;
-        hf_rest();
+        hf_timed_pause();
     }
     return false;
 }
 
 // Waits for something to do: another turn, the keeper's time (0: the caller keeps none), the deadline; or to see
-// whether others keep the time (U6). `now` is when the caller has looked: U8 holds of that.
+// whether others keep the time (uscl.U6). `now` is when the caller has looked: uscl.U8 holds of that.
 static void sleep_for_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at, uint64_t now,
                            uint64_t relief_ns, const struct hf_deadline *deadline, struct hf_wait *wait) {
     uint64_t ns = at ? ns_until(at, now) : relief_ns;
@@ -68,7 +68,7 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
         } else if (!(turn & HF_TURN_CHOSEN)) {
             woken = hf_slices_look(slices, waiter, now);
             turn = hf_load_relaxed(&waiter->turn);
-            at = slices->keeper == waiter ? slices->keeper_at : 0;
+            at = slices->timekeeper == waiter ? slices->timekeeper_at : 0;
         }
         uint64_t relief_ns = HF_RELIEF_NS * (1 + slices->waiters / HF_RELIEF_CROWD);
         hf_slices_unlock(slices, self, &saved);

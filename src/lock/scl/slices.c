@@ -29,8 +29,8 @@ static bool is_pending(const struct hf_slices *slices) {
     return slices->owner && slices->slice_end == 0;
 }
 
-// U8. Of PENDING and NOBODYS, when the slice before became one, and of PENDING also when it will be late; of others,
-// when the slice began.
+// uscl.U8. Of PENDING and NOBODYS, when the slice before became one, and of PENDING also when it will be late; of
+// others, when the slice began.
 static bool is_of_another_clock(const struct hf_slices *slices, uint64_t now) {
     uint64_t changed = hf_load_relaxed(&slices->taken_at);
     // The slice before may be long ago, or there was none.
@@ -41,47 +41,47 @@ static bool is_of_another_clock(const struct hf_slices *slices, uint64_t now) {
     return hf_clock_went_back(changed, now);
 }
 
-// U8. Whatever was to come has come. The keeper may not know that yet: it is another one that does.
+// uscl.U8. Whatever was to come has come. The keeper may not know that yet: it is another one that does.
 static void void_times_of_another_clock(struct hf_slices *slices, uint64_t now) {
     if (!is_of_another_clock(slices, now))
         return;
     hf_store_relaxed(&slices->taken_at, now);
-    slices->keeper = NULL;
+    slices->timekeeper = NULL;
     slices->due_at = now;
     if (slices->owner && !is_pending(slices))
         hf_store_relaxed(&slices->slice_end, now);
-    // Once: a debt that were counted from each look on would never be paid (U5).
+    // Once: a debt that were counted from each look on would never be paid (uscl.U5).
     for (struct hf_share *share = slices->shares; share; share = share->next) {
         if (share->slice_began > now)
             share->slice_began = now;
     }
 }
 
-// U2. While somebody is inside, who is chosen has to wait for that, and so would any other.
+// uscl.U2. While somebody is inside, who is chosen has to wait for that, and so would any other.
 static bool is_late(const struct hf_slices *slices, uint64_t now) {
     return now >= slices->due_at && (!slices->lock || hf_load_relaxed(slices->lock) == HF_WORD_FREE);
 }
 
-// Read without the guard: a mixture of two states sends a thread to the word at the wrong time, and no more (I1).
+// Read without the guard: a mixture of two states sends a thread to the word at the wrong time, and no more (word.I1).
 static void set_state(struct hf_slices *slices, struct hf_share *owner, uint64_t slice_end) {
     hf_store_relaxed(&slices->slice_end, slice_end);
     hf_store_release(&slices->owner, owner); // pairs with the acquire of who looks into the share
 }
 
 static void take_out(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
-    HF_CHECK("U3", slices->waiters > 0 && !(waiter->turn & HF_TURN_CHOSEN));
+    HF_CHECK("uscl.U3", slices->waiters > 0 && !(waiter->turn & HF_TURN_CHOSEN));
     *(waiter->previous ? &waiter->previous->next : &slices->first) = waiter->next;
     *(waiter->next ? &waiter->next->previous : &slices->last) = waiter->previous;
     hf_store_relaxed(&slices->waiters, slices->waiters - 1);
     waiter->share->waiting--;
-    if (slices->keeper == waiter)
-        slices->keeper = NULL;
+    if (slices->timekeeper == waiter)
+        slices->timekeeper = NULL;
 }
 
 static hf_slice_wake choose_waiter(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
     take_out(slices, waiter);
     hf_slice_wake wake = &waiter->turn;
-    // Release: the chosen one may go without the guard. Its node is gone from here on (U3).
+    // Release: the chosen one may go without the guard. Its node is gone from here on (uscl.U3).
     hf_store_release(&waiter->turn, waiter->turn | HF_TURN_CHOSEN);
     return wake;
 }
@@ -96,15 +96,15 @@ static struct hf_slice_waiter *least_used(const struct hf_slices *slices) {
     return least;
 }
 
-// U1. Returns the new keeper, if there is one.
+// uscl.U1. Returns the new keeper, if there is one.
 static hf_slice_wake keep_time(struct hf_slices *slices, uint64_t at) {
-    if (!slices->first || (slices->keeper && slices->keeper_at <= at))
+    if (!slices->first || (slices->timekeeper && slices->timekeeper_at <= at))
         return NULL;
-    struct hf_slice_waiter *keeper = least_used(slices);
-    slices->keeper = keeper;
-    slices->keeper_at = at;
-    hf_store_relaxed(&keeper->turn, keeper->turn + HF_TURN_KEEPER);
-    return &keeper->turn;
+    struct hf_slice_waiter *timekeeper = least_used(slices);
+    slices->timekeeper = timekeeper;
+    slices->timekeeper_at = at;
+    hf_store_relaxed(&timekeeper->turn, timekeeper->turn + HF_TURN_TIMEKEEPER);
+    return &timekeeper->turn;
 }
 
 // Does the lock's holder, or who has the slice, count what it does there?
@@ -212,7 +212,7 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
         return NULL;
     void_times_of_another_clock(slices, now);
     bool pending = is_pending(slices);
-    if (pending && !is_late(slices, now)) // U2
+    if (pending && !is_late(slices, now)) // uscl.U2
         return NULL;
     if (!pending && is_running(slices, now))
         return keep_time(slices, now < early_look(slices) ? early_look(slices) : slices->slice_end);
@@ -230,12 +230,12 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
     return choose_waiter(slices, next);
 }
 
-// U2: the caller, who is awake and waits, sees whether the chosen one is late, if nobody else does.
+// uscl.U2: the caller, who is awake and waits, sees whether the chosen one is late, if nobody else does.
 static void watch_pending(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
-    if (!is_pending(slices) || slices->keeper || (self->turn & HF_TURN_CHOSEN))
+    if (!is_pending(slices) || slices->timekeeper || (self->turn & HF_TURN_CHOSEN))
         return;
-    slices->keeper = self;
-    slices->keeper_at = slices->due_at > now ? slices->due_at : now + hf_ticks_of_ns(HF_LATE_NS);
+    slices->timekeeper = self;
+    slices->timekeeper_at = slices->due_at > now ? slices->due_at : now + hf_ticks_of_ns(HF_LATE_NS);
 }
 
 struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now) {
@@ -280,17 +280,17 @@ hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *s
 
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
     take_out(slices, self);
-    return hf_slices_choose(slices, now); // U1: another keeper
+    return hf_slices_choose(slices, now); // uscl.U1: another keeper
 }
 
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
     void_times_of_another_clock(slices, now);
-    if (slices->keeper) {
-        uint64_t relief = slices->keeper == self ? 0 : hf_ticks_of_ns(HF_RELIEF_NS);
-        if (now < slices->keeper_at + relief)
+    if (slices->timekeeper) {
+        uint64_t relief = slices->timekeeper == self ? 0 : hf_ticks_of_ns(HF_RELIEF_NS);
+        if (now < slices->timekeeper_at + relief)
             return NULL;
     }
-    slices->keeper = NULL; // U6
+    slices->timekeeper = NULL; // uscl.U6
     hf_slice_wake wake = hf_slices_choose(slices, now);
     watch_pending(slices, self, now);
     return wake;
@@ -310,7 +310,7 @@ hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, 
         if (waiter->share == share)
             hf_futex_wake(choose_waiter(slices, waiter), 1);
     }
-    // A slice of no length is over when its first section is, which unlock sees: nobody need keep the time (U1).
+    // A slice of no length is over when its first section is, which unlock sees: nobody need keep the time (uscl.U1).
     return slice_ticks ? keep_time(slices, early_look(slices)) : NULL;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Slices: which class may come to a lock's word, and for how long. One object for each lock that was ever contended.
-// Who is inside is decided by the word alone (I1, I2, park/word_lock.h): whoever errs about slices waits at the word.
+// Who is inside is decided by the word alone (word.I1, I2, park/word_lock.h): whoever errs about slices waits at the
+// word.
 //
 //                 the first of the class gets the word          the time is over
 //     PENDING ---------------------------------------> RUNNING -------------------> OVER
@@ -24,21 +25,25 @@
 // has used next to nothing of it and is not inside.
 //
 // Invariants, all under the guard:
-// U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper. It looks first
+// uscl.U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper. It looks
+// first
 //     whether the slice is used, then no later than at the slice's end or the ban's, whichever the state waits for. A
 //     slice of no length needs none: it is over from the start, which its first section's unlock sees whatever its
 //     CPU's clock. Nor does a PENDING one:
-// U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up; one that
+// uscl.U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up; one that
 //     can't run (stopped in a signal handler, say) is late after HF_LATE_NS, and then another one is chosen.
-// U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN is
+// uscl.U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN
+// is
 //     stored its node may be gone: who wakes it uses the address only.
-//     U1 to U3: nobody sleeps for ever, and no wake-up rests on a timeout but those at a slice's and a ban's end.
-// U4  Shares and slices are immortal: memory that was one stays one. A thread that comes late, with a share that has
+//     uscl.U1 to U3: nobody sleeps for ever, and no wake-up rests on a timeout but those at a slice's and a ban's end.
+// uscl.U4  Shares and slices are immortal: memory that was one stays one. A thread that comes late, with a share that
+// has
 //     been given to another class meanwhile, counts its section wrongly, and does nothing worse.
-// U5  A ban ends, since each of its ends is a time (lock/scl/share.h).
-// U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
-// U7  What is not timed is bounded: section_timing.h.
-// U8  No time to come rests on a clock that has gone back (a machine or a process goes on elsewhere, with a smaller
+// uscl.U5  A ban ends, since each of its ends is a time (lock/scl/share.h).
+// uscl.U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
+// uscl.U7  What is not timed is bounded: section_timing.h.
+// uscl.U8  No time to come rests on a clock that has gone back (a machine or a process goes on elsewhere, with a
+// smaller
 //     one): what was last changed later than now is over, and due, and debts count from now. Sleeps do not rest on
 //     ticks, but on a clock that does not go back, so who sleeps until then looks no later than it would have.
 // Modelled in verify/lock/uscl.pml.
@@ -59,23 +64,24 @@ typedef const uint32_t *hf_slice_wake;
 // The caller's share, made when there is none yet. NULL: no memory.
 struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now);
 
-// The caller comes to wait, then chooses if it is time (U1); it may be the chosen one itself.
+// The caller comes to wait, then chooses if it is time (uscl.U1); it may be the chosen one itself.
 hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
 // The caller, who waits, leaves without having been chosen.
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
-// A waiter that was not chosen looks: the keeper when its time comes, others to relieve one that does not (U6).
+// A waiter that was not chosen looks: the keeper when its time comes, others to relieve one that does not (uscl.U6).
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
-// The chosen class has the word: its slice begins (U2). Others of the class that wait are chosen with it and woken.
+// The chosen class has the word: its slice begins (uscl.U2). Others of the class that wait are chosen with it and
+// woken.
 hf_slice_wake hf_slices_begin(struct hf_slices *slices, struct hf_share *share, uint64_t now, uint64_t slice_ticks);
 
 // The class, which is one thread, exits or goes to wait for a condition. If the slice is its own it is over, and nobody
 // is banned for its sake until it comes back.
 hf_slice_wake hf_slices_retire(struct hf_slices *slices, struct hf_share *share, uint64_t now);
 
-// The chosen class does not come after all (U2).
+// The chosen class does not come after all (uscl.U2).
 hf_slice_wake hf_slices_give_up(struct hf_slices *slices, struct hf_share *share, uint64_t now);
 
 // Chooses who is next if the slice is over, or the chosen one late.

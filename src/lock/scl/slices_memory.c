@@ -46,7 +46,7 @@ struct hf_share *hf_share_take(void) {
 void hf_share_give(struct hf_share *share) {
     sigset_t saved;
     hf_masked_lock(&memory.word, &saved);
-    hf_store_relaxed(&share->own_class, 0); // U4: somebody late may compare it
+    hf_store_relaxed(&share->own_class, 0); // uscl.U4: somebody late may compare it
     share->next = memory.spare_shares;
     memory.spare_shares = share;
     hf_masked_unlock(&memory.word, &saved);
@@ -101,7 +101,7 @@ static void clear(struct hf_slices *slices) {
     hf_store_relaxed(&slices->holder, NULL);
     hf_store_relaxed(&slices->untimed_holder, NULL);
     hf_store_relaxed(&slices->untimed, 0);
-    slices->first = slices->last = slices->keeper = NULL;
+    slices->first = slices->last = slices->timekeeper = NULL;
     hf_store_relaxed(&slices->waiters, 0);
     slices->spinners = NULL;
     slices->due_at = slices->virtual_now = slices->taken_at = 0;
@@ -204,8 +204,8 @@ void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct 
     hf_slices_unlock(slices, self, &saved);
 }
 
-// Other threads of the child wait (F1, park/fork_mark.h). Every list may have been in the middle of a change but that
-// of all slices: so the others are made anew from it. The shares and the chunk's rest are left where they are.
+// Other threads of the child wait (fork.F1, park/fork_mark.h). Every list may have been in the middle of a change but
+// that of all slices: so the others are made anew from it. The shares and the chunk's rest are left where they are.
 static __attribute__((noinline)) void start_over_in_child(void) {
     sigset_t saved;
     if (!hf_fork_begin_repair(&page.mark, &saved))

@@ -14,9 +14,9 @@
 extern "C" {
 #endif
 
-// Bit 0 of a waiter's turn; each appointment as keeper adds HF_TURN_KEEPER, so that one that goes to sleep just then
-// sees it.
-enum { HF_TURN_CHOSEN = 1, HF_TURN_KEEPER = 2 };
+// Bit 0 of a waiter's turn; each appointment as keeper adds HF_TURN_TIMEKEEPER, so that one that goes to sleep just
+// then sees it.
+enum { HF_TURN_CHOSEN = 1, HF_TURN_TIMEKEEPER = 2 };
 
 // One thread's wait; on its stack.
 struct hf_slice_waiter {
@@ -40,7 +40,7 @@ struct hf_slices {
 
     // The holder's, under the lock's word. Of a section that is not counted there is neither of the two.
     hf_release_count releases;       // of the word
-    uint16_t untimed;                // sections of the slice that are not timed before the next one is (U7)
+    uint16_t untimed;                // sections of the slice that are not timed before the next one is (uscl.U7)
     uint16_t stands_for;             // sections, for the one that is timed now; 0: only itself, it did not come fast
     struct hf_share *holder;         // of a section that is timed
     struct hf_share *untimed_holder; // of one that is not
@@ -55,11 +55,12 @@ struct hf_slices {
     // Under the guard.
     struct hf_slice_waiter *first HF_CACHE_ALIGNED;
     struct hf_slice_waiter *last;
-    struct hf_slice_waiter *keeper;
-    uint64_t keeper_at;   // ticks: when the keeper looks
-    uint64_t due_at;      // ticks: PENDING, NOBODYS
-    uint64_t virtual_now; // virtual time of the last class that began a slice
-    uint64_t taken_at; // ticks: when the last slice that had begun became somebody else's, or nobody's; no later (U8)
+    struct hf_slice_waiter *timekeeper;
+    uint64_t timekeeper_at; // ticks: when the keeper looks
+    uint64_t due_at;        // ticks: PENDING, NOBODYS
+    uint64_t virtual_now;   // virtual time of the last class that began a slice
+    uint64_t
+        taken_at; // ticks: when the last slice that had begun became somebody else's, or nobody's; no later (uscl.U8)
     struct hf_share *shares;
 };
 

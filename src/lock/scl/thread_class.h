@@ -4,8 +4,8 @@
 //
 // A kind is a name as pthread_setname_np or prctl has set it, without a number at its end and what separates that from
 // the rest: "pool-1", "pool-2" and "pool" are one kind. Its class is a hash of it, so that nothing is kept for a name.
-#ifndef HF_THREAD_THREAD_KIND_H
-#define HF_THREAD_THREAD_KIND_H
+#ifndef HF_LOCK_SCL_THREAD_CLASS_H
+#define HF_LOCK_SCL_THREAD_CLASS_H
 
 #include "thread/thread_record.h"
 

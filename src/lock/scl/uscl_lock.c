@@ -13,7 +13,7 @@
 // Until two threads have met at it, a lock is a FlexGuard lock without a queue: no slices, no clock.
 // A signal handler that has interrupted its own thread in here goes to the word, and is not counted; so does a
 // real-time thread.
-// Invariants: I1, I2, I4 in park/word_lock.h; I3, I5 in waiter_queue.h; U1 to U8 in slices.h.
+// Invariants: word.I1, I2, I4 in park/word_lock.h; queue.I3, I5 in waiter_queue.h; uscl.U1 to U8 in slices.h.
 // Model: verify/lock/uscl.pml.
 #include "lock/scl/uscl_lock.h"
 
@@ -52,7 +52,8 @@ static void note_held(const uint32_t *word, struct hf_share *share, struct hf_th
 }
 
 // Of the caller, who has the word. It may have been on its way to it for so long that its class was forgotten here, and
-// the share that it had is another's (U4); from here on nobody forgets it. Under the guard. NULL: there is no memory.
+// the share that it had is another's (uscl.U4); from here on nobody forgets it. Under the guard. NULL: there is no
+// memory.
 static struct hf_share *hold_own_share(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now) {
     struct hf_share *share = hf_slices_share_of(slices, self, now);
     if (share)
@@ -90,7 +91,7 @@ static void begin_slice(struct hf_uscl_parts lock, struct hf_slices *slices, str
 static void give_up_slice(struct hf_slices *slices, struct hf_share *share, struct hf_thread_record *self) {
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
-    bool is_own = hf_load_relaxed(&share->own_class) == self->share_class; // not another's by now (U4)
+    bool is_own = hf_load_relaxed(&share->own_class) == self->share_class; // not another's by now (uscl.U4)
     hf_slice_wake woken = is_own ? hf_slices_give_up(slices, share, hf_ticks()) : NULL;
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
@@ -147,7 +148,7 @@ struct leaving {
                                    // signals blocked
 };
 
-// Chosen by now or not, it does not come (U2, U3).
+// Chosen by now or not, it does not come (uscl.U2, U3).
 static void undo(struct hf_left_wait *left) {
     struct leaving *leaving = (struct leaving *)left;
     struct hf_slices *slices = leaving->slices;

@@ -101,7 +101,7 @@ static inline struct hf_share *hf_uscl_count_section(struct hf_slices *slices, u
 }
 
 // Takes the lock for a section that need not be timed: in the slice of the caller's class, as far as is known without
-// the clock. The slice may be over: U7.
+// the clock. The slice may be over: uscl.U7.
 static inline bool hf_uscl_acquire_untimed(struct hf_uscl_parts lock, struct hf_slices *slices,
                                            struct hf_thread_record *self) {
     struct hf_share *owner = hf_load_acquire(&slices->owner); // pairs with set_state (slices.c)
@@ -147,7 +147,7 @@ static inline hf_slice_wake hf_uscl_end_section(struct hf_uscl_parts lock, struc
         return NULL;
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_uscl_count_section(slices, now);
-    // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (U1).
+    // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (uscl.U1).
     if (HF_LIKELY(hf_load_relaxed(&slices->waiters) == 0 || now < hf_load_relaxed(&slices->slice_end)) ||
         hf_slices_are_closed_to(self)) {
         if (slices->stands_for != 0)
@@ -171,8 +171,8 @@ __attribute__((always_inline)) static inline void hf_uscl_release(struct hf_uscl
     hf_critical_leave(self);
     if (HF_UNLIKELY(sleepers))
         hf_word_wake(lock.word);
-    // After the release: who is woken finds the word free. Neither the lock nor the waiter need be there any more (I4,
-    // U3); the address is all that is used.
+    // After the release: who is woken finds the word free. Neither the lock nor the waiter need be there any more
+    // (word.I4, uscl.U3); the address is all that is used.
     hf_slice_wake_up(woken);
     if (HF_UNLIKELY(hf_is_observed(self, lock.word)))
         hf_note_release(self);

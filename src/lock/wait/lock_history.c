@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "lock/wait/lock_history.h"
 
-struct hf_trial hf_trials[1 << HF_TRIALS_BITS];
+struct hf_lock_history hf_lock_histories[1 << HF_HISTORIES_BITS];

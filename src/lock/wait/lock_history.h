@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Whether the waiters of a lock leave its free word to the owner that comes back for it (defer_policy.h), or take it.
-// What pays depends on how fast lines move between the machine's CPUs, and on what the threads do between two
-// sections; so it is tried, one way after the other, and whichever got the lock released more often is kept.
+// A lock's history: what is known, by measurement, of how its waiters should wait. It answers three questions, each by
+// exploring two arms (explore.h) and keeping the one in whose windows the lock was released more often. What pays
+// depends on how fast lines move between the machine's CPUs, and on what the threads do between two sections.
 //
-//       a window begins                    a look after its end
-//     ------------------> +----------------+ ------------------> what is known of its way is brought up to date,
-//                         | LEAVE, or TAKE |                     and the next window begins:
-//     ------------------> +----------------+                       for a way of which nothing is known;
-//                                                                  now and then for the one that does worse;
-//                                                                  all others for the one that does better
+// A free word: defer to the owner that comes back for it (defer_policy.h), or barge.
 //
-// Which window is for which way: explore.h. A window whose end nobody looked for tells nothing: its owner was
-// preempted, or nobody waited.
+//       a window begins                      a sample after its end
+//     ------------------> +----------------+ ------------------> what is known of its arm is brought up to date,
+//                         | DEFER or BARGE |                     and the next window begins:
+//     ------------------> +----------------+                       for an arm of which nothing is known;
+//                                                                  now and then for the worse one;
+//                                                                  all others for the better one
 //
-// A hot lock is left at first. Of one that is not, the word is taken until it is known how often it is released so;
-// left only if that is once in some microseconds, else its owner will not be back soon; and not if it comes to be hot
-// by being left: then it is for who finds it hot to leave it.
+// A window whose end nobody sampled tells nothing: its owner was preempted, or nobody waited.
 //
-// Whoever comes to a lock that is neither hot nor slow (release_rate.h) polls for a moment before it sleeps. Whether
-// that pays depends on what its owner gains from being alone, and is tried in the same manner, in windows of their own,
-// at the ends of which somebody comes. To sleep has to be better by an eighth: those who sleep in one window are still
-// to be woken in the next.
+// Waiters of a hot lock defer at first. Those of another lock barge until it is known how often it is released so; they
+// defer only if that is once in some microseconds, else its owner will not be back soon; and not if it comes to be hot
+// by that: then the rules for hot locks hold.
 //
-// Who was woken finds the word FREE, mostly: its owner is still in the call that woke it. To take it then makes each
-// section somebody else's, with a wake before each. So it is tried, too, for locks that are not hot and not too slow,
-// whether it is better that who was woken naps first, and leaves the lock to its owner meanwhile (yield_policy.h).
-// Those windows are longer, since whoever naps at the end of one is still to come in the next; an eighth is asked for
-// here, too. While that is tried, and just after, nothing is learnt of those who come.
+// A thread that comes to a lock which is neither hot nor slow (release_rate.h): poll for a moment, or sleep at once.
+// What pays depends on what the owner gains from being alone. Its windows are others, at the ends of which somebody
+// comes. Sleeping has to be better by an eighth: those who sleep in one window are still to be woken in the next.
 //
-// T1  Advice only, as the pace is, whose slice bounds both ways (P1). So nothing here is exact: a trial is found by the
-//     lock's address in a table without chains, locks that meet there take turns, and who finds another's goes the
-//     way of one of which nothing is known; two that write at once may spoil a window.
-#ifndef HF_LOCK_FLEXGUARD_TRIAL_H
-#define HF_LOCK_FLEXGUARD_TRIAL_H
+// A woken thread: barge, or sleep first (yield_policy.h). It mostly finds the word FREE: its owner is still in the call
+// that woke it. To take it then makes each section another thread's, with a wake before each. Asked of locks that are
+// not hot and not too slow. These windows are longer, since a thread that sleeps at the end of one is still to come in
+// the next; an eighth is asked for here, too. While this is explored, and just after, nothing is learnt of threads that
+// come.
+//
+// wait.T1  Advice only, as the defer policy is, whose slice bounds both arms (wait.P1). So nothing here is exact: a
+//     history is found by the lock's address in a table without chains, locks that meet there take turns, and a waiter
+//     that finds another's goes by the arm of a lock of which nothing is known; two that write at once may spoil a
+//     window.
+#ifndef HF_LOCK_WAIT_LOCK_HISTORY_H
+#define HF_LOCK_WAIT_LOCK_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,204 +49,212 @@ extern "C" {
 #endif
 
 enum {
-    // Some hundred hand-overs, so that one way does not show in the next one's count.
-    HF_TRIAL_WINDOW_NS = 100 * 1000,
-    // A look as late as this closes no window. Releases are counted modulo 65536.
-    HF_TRIAL_STALE_NS = 1000 * 1000,
+    // Some hundred hand-overs, so that one arm does not show in the next one's count.
+    HF_HISTORY_WINDOW_NS = 100 * 1000,
+    // A sample as late as this closes no window. Releases are counted modulo 65536.
+    HF_HISTORY_STALE_NS = 1000 * 1000,
     // In a millisecond: so often a lock that is not hot is released at least when it is taken, and at most when it is
     // left.
-    HF_TRIAL_RATE_MIN = 300,
-    HF_TRIAL_RATE_HOT = 1000 * 1000 / HF_HOT_NS,
-    HF_TRIAL_SLEEP_HANDICAP = 1, // in eighths
-    HF_TRIAL_NAP_HANDICAP = 1,
-    HF_TRIAL_NAP_PERIOD_MIN = 32, // windows that are long, and costly where naps do not pay
-    // Of a window for who was woken: before it begins, where the way has changed; its length; and what is too long for
+    HF_HISTORY_RATE_MIN = 300,
+    HF_HISTORY_RATE_HOT = 1000 * 1000 / HF_HOT_NS,
+    HF_HISTORY_SLEEP_HYSTERESIS = 1, // in eighths
+    HF_HISTORY_WOKEN_HYSTERESIS = 1,
+    HF_HISTORY_WOKEN_PERIOD_MIN = 32, // windows that are long, and costly where sleeping does not pay
+    // Of a window for woken threads: before it begins, where the arm has changed; its length; and what is too long for
     // either. A lock that is not hot is released less than 65536 times in it.
-    HF_TRIAL_WOKEN_SETTLES_NS = 500 * 1000,
-    HF_TRIAL_WOKEN_WINDOW_NS = 1500 * 1000,
-    HF_TRIAL_WOKEN_STALE_NS = 8 * 1000 * 1000,
-    // For so long a lock that somebody has napped for is left to him.
-    HF_TRIAL_TURN_NS = 500 * 1000,
+    HF_HISTORY_WOKEN_SETTLES_NS = 500 * 1000,
+    HF_HISTORY_WOKEN_WINDOW_NS = 1500 * 1000,
+    HF_HISTORY_WOKEN_STALE_NS = 8 * 1000 * 1000,
+    // For so long a lock stays with a waiter that has slept for it.
+    HF_HISTORY_TURN_NS = 500 * 1000,
 };
 
 // What to do with a free word; what with a word that a thread which comes finds held.
-enum hf_trial_way { HF_TRIAL_LEAVE, HF_TRIAL_TAKE };
-enum hf_trial_wait { HF_TRIAL_POLL, HF_TRIAL_SLEEP };
+enum hf_history_free_word { HF_HISTORY_DEFER, HF_HISTORY_BARGE };
+enum hf_history_wait { HF_HISTORY_POLL, HF_HISTORY_SLEEP };
 // And what a thread does that was woken.
-enum hf_trial_woken { HF_TRIAL_WOKEN_TAKES, HF_TRIAL_WOKEN_NAPS };
+enum hf_history_woken { HF_HISTORY_WOKEN_BARGES, HF_HISTORY_WOKEN_SLEEPS };
 
-// Zeroed memory is a trial of no lock.
-struct hf_trial {
+// Zeroed memory is the history of no lock.
+struct hf_lock_history {
     const void *lock;
     uint64_t since_ns;            // the window's begin
-    uint64_t turn_ns;             // when a waiter that had napped got the lock last
-    struct hf_two_ways free_word; // enum hf_trial_way
+    uint64_t turn_ns;             // when a waiter that had slept got the lock last
+    struct hf_explore free_word;  // enum hf_history_free_word
     hf_release_count seen;        // at the window's begin
-    struct hf_release_rate whole; // whatever the way, and of waits that go neither
-    struct hf_two_ways wait;      // enum hf_trial_wait; its windows are those of `whole`
-    struct hf_two_ways woken;     // enum hf_trial_woken
+    struct hf_release_rate whole; // whatever the arm, and of waits by neither
+    struct hf_explore wait;       // enum hf_history_wait; its windows are those of `whole`
+    struct hf_explore woken;      // enum hf_history_woken
     struct hf_release_rate woken_rate;
-    bool woken_settled; // those of the other way are through
+    bool woken_settled; // those of the other arm are through
 } __attribute__((aligned(64)));
 
 // So many that locks which are waited for at a time hardly meet; a page for each 32 of them.
-enum { HF_TRIALS_BITS = 10 };
+enum { HF_HISTORIES_BITS = 10 };
 
-extern struct hf_trial hf_trials[1 << HF_TRIALS_BITS] __attribute__((visibility("hidden")));
+extern struct hf_lock_history hf_lock_histories[1 << HF_HISTORIES_BITS] __attribute__((visibility("hidden")));
 
-// `lock`, here and below: where the lock's releases are counted. To who is shown another count it is another lock.
-static inline struct hf_trial *hf_trial_of(const void *lock) {
-    return &hf_trials[hf_address_hash((uintptr_t)lock, HF_TRIALS_BITS)];
+// `lock`, here and below: where the lock's releases are counted. A caller that is shown another count sees another
+// lock.
+static inline struct hf_lock_history *hf_history_of(const void *lock) {
+    return &hf_lock_histories[hf_address_hash((uintptr_t)lock, HF_HISTORIES_BITS)];
 }
 
-static inline void hf_trial_begin(struct hf_trial *trial, const void *lock, hf_release_count releases, uint64_t now_ns,
-                                  enum hf_trial_way first) {
-    hf_store_relaxed(&trial->lock, lock);
-    hf_store_relaxed(&trial->turn_ns, 0);
-    hf_release_rate_begin(&trial->whole, releases, now_ns);
-    hf_two_ways_begin(&trial->wait, HF_TRIAL_POLL, HF_TRIAL_SLEEP_HANDICAP, HF_TWO_WAYS_PERIOD_MIN);
-    hf_two_ways_begin(&trial->woken, HF_TRIAL_WOKEN_TAKES, HF_TRIAL_NAP_HANDICAP, HF_TRIAL_NAP_PERIOD_MIN);
-    hf_release_rate_begin(&trial->woken_rate, releases, now_ns);
-    hf_store_relaxed(&trial->woken_settled, true);
-    hf_two_ways_begin(&trial->free_word, first, 0, HF_TWO_WAYS_PERIOD_MIN);
-    hf_store_relaxed(&trial->seen, releases);
+static inline void hf_history_begin(struct hf_lock_history *history, const void *lock, hf_release_count releases,
+                                    uint64_t now_ns, enum hf_history_free_word first) {
+    hf_store_relaxed(&history->lock, lock);
+    hf_store_relaxed(&history->turn_ns, 0);
+    hf_release_rate_begin(&history->whole, releases, now_ns);
+    hf_explore_begin(&history->wait, HF_HISTORY_POLL, HF_HISTORY_SLEEP_HYSTERESIS, HF_EXPLORE_PERIOD_MIN);
+    hf_explore_begin(&history->woken, HF_HISTORY_WOKEN_BARGES, HF_HISTORY_WOKEN_HYSTERESIS,
+                     HF_HISTORY_WOKEN_PERIOD_MIN);
+    hf_release_rate_begin(&history->woken_rate, releases, now_ns);
+    hf_store_relaxed(&history->woken_settled, true);
+    hf_explore_begin(&history->free_word, first, 0, HF_EXPLORE_PERIOD_MIN);
+    hf_store_relaxed(&history->seen, releases);
 }
 
-// The trial is another lock's: it is this one's from now on, if nobody has looked at it for long.
-static inline void hf_trial_take_over(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                      uint64_t now_ns, enum hf_trial_way first) {
-    uint64_t since_ns = hf_load_relaxed(&trial->since_ns);
-    if (hf_ns_since(since_ns, now_ns) >= HF_TRIAL_STALE_NS && hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
-        hf_trial_begin(trial, lock, releases, now_ns, first);
+// The history is another lock's: it is this one's from now on, if nobody has sampled it for long.
+static inline void hf_history_take_over(struct hf_lock_history *history, const void *lock, hf_release_count releases,
+                                        uint64_t now_ns, enum hf_history_free_word first) {
+    uint64_t since_ns = hf_load_relaxed(&history->since_ns);
+    if (hf_ns_since(since_ns, now_ns) >= HF_HISTORY_STALE_NS && hf_cas_relaxed(&history->since_ns, since_ns, now_ns))
+        hf_history_begin(history, lock, releases, now_ns, first);
 }
 
-// A look at the time `now_ns` (CLOCK_MONOTONIC): which way to go; `first`, where nothing is known of this lock.
-static inline enum hf_trial_way hf_trial_look(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                              uint64_t now_ns, enum hf_trial_way first) {
-    if (hf_load_relaxed(&trial->lock) != lock) {
-        hf_trial_take_over(trial, lock, releases, now_ns, first);
+// A sample at the time `now_ns` (CLOCK_MONOTONIC): the arm of this window; `first`, where nothing is known of this
+// lock.
+static inline enum hf_history_free_word hf_history_sample(struct hf_lock_history *history, const void *lock,
+                                                          hf_release_count releases, uint64_t now_ns,
+                                                          enum hf_history_free_word first) {
+    if (hf_load_relaxed(&history->lock) != lock) {
+        hf_history_take_over(history, lock, releases, now_ns, first);
         return first;
     }
-    uint64_t since_ns = hf_load_relaxed(&trial->since_ns), age_ns = hf_ns_since(since_ns, now_ns);
-    if (age_ns < HF_TRIAL_WINDOW_NS || !hf_cas_relaxed(&trial->since_ns, since_ns, now_ns))
-        return (enum hf_trial_way)hf_two_ways_now(&trial->free_word);
-    if (age_ns < HF_TRIAL_STALE_NS)
-        hf_two_ways_learn(&trial->free_word,
-                          hf_releases_in_a_millisecond(hf_load_relaxed(&trial->seen), releases, age_ns));
-    hf_store_relaxed(&trial->seen, releases);
-    return (enum hf_trial_way)hf_two_ways_go_on(&trial->free_word);
+    uint64_t since_ns = hf_load_relaxed(&history->since_ns), age_ns = hf_ns_since(since_ns, now_ns);
+    if (age_ns < HF_HISTORY_WINDOW_NS || !hf_cas_relaxed(&history->since_ns, since_ns, now_ns))
+        return (enum hf_history_free_word)hf_explore_arm(&history->free_word);
+    if (age_ns < HF_HISTORY_STALE_NS)
+        hf_explore_learn(&history->free_word,
+                         hf_releases_in_a_millisecond(hf_load_relaxed(&history->seen), releases, age_ns));
+    hf_store_relaxed(&history->seen, releases);
+    return (enum hf_history_free_word)hf_explore_next_window(&history->free_word);
 }
 
-// A look that found the word of a hot lock FREE: whether to leave it.
-static inline bool hf_trial_leaves(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                   uint64_t now_ns) {
-    return hf_trial_look(trial, lock, releases, now_ns, HF_TRIAL_LEAVE) == HF_TRIAL_LEAVE;
+// A sample that found the word of a hot lock FREE: whether to defer.
+static inline bool hf_history_defers(struct hf_lock_history *history, const void *lock, hf_release_count releases,
+                                     uint64_t now_ns) {
+    return hf_history_sample(history, lock, releases, now_ns, HF_HISTORY_DEFER) == HF_HISTORY_DEFER;
 }
 
-static inline bool hf_trial_is_for_longer_sections(const struct hf_trial *trial) {
-    return hf_two_ways_rate(&trial->free_word, HF_TRIAL_TAKE) >= HF_TRIAL_RATE_MIN &&
-           hf_two_ways_rate(&trial->free_word, HF_TRIAL_LEAVE) < HF_TRIAL_RATE_HOT;
+static inline bool hf_history_is_for_longer_sections(const struct hf_lock_history *history) {
+    return hf_explore_rate(&history->free_word, HF_HISTORY_BARGE) >= HF_HISTORY_RATE_MIN &&
+           hf_explore_rate(&history->free_word, HF_HISTORY_DEFER) < HF_HISTORY_RATE_HOT;
 }
 
-// Any look at a lock that is not hot: whether to leave its word, FREE or when it will be.
-static inline bool hf_trial_leaves_unhot(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                         uint64_t now_ns) {
-    return hf_trial_look(trial, lock, releases, now_ns, HF_TRIAL_TAKE) == HF_TRIAL_LEAVE &&
-           hf_trial_is_for_longer_sections(trial);
+// Any sample of a lock that is not hot: whether to defer, with the word FREE or when it will be.
+static inline bool hf_history_defers_unhot(struct hf_lock_history *history, const void *lock, hf_release_count releases,
+                                           uint64_t now_ns) {
+    return hf_history_sample(history, lock, releases, now_ns, HF_HISTORY_BARGE) == HF_HISTORY_DEFER &&
+           hf_history_is_for_longer_sections(history);
 }
 
 // Or was, as far as is known, when those that come polled.
-static inline bool hf_trial_is_slow(const struct hf_trial *trial) {
-    return hf_rate_is_slow(hf_release_rate_known(&trial->whole)) &&
-           hf_rate_is_slow(hf_two_ways_rate(&trial->wait, HF_TRIAL_POLL));
+static inline bool hf_history_is_slow(const struct hf_lock_history *history) {
+    return hf_rate_is_slow(hf_release_rate_known(&history->whole)) &&
+           hf_rate_is_slow(hf_explore_rate(&history->wait, HF_HISTORY_POLL));
 }
 
 // Is the lock one whose owner is back soon, but not at once?
-static inline bool hf_trial_rate_is_for_naps(uint32_t in_a_millisecond) {
-    return in_a_millisecond >= HF_TRIAL_RATE_MIN && in_a_millisecond < HF_TRIAL_RATE_HOT;
+static inline bool hf_history_rate_is_for_designated_waker(uint32_t in_a_millisecond) {
+    return in_a_millisecond >= HF_HISTORY_RATE_MIN && in_a_millisecond < HF_HISTORY_RATE_HOT;
 }
 
-// A look at what becomes of it while who was woken goes this way. What comes first after another way tells nothing.
-static inline void hf_trial_learn_of_woken(struct hf_trial *trial, hf_release_count releases, uint64_t now_ns) {
-    bool settled = hf_load_relaxed(&trial->woken_settled);
-    if (!hf_release_rate_look_after(&trial->woken_rate, releases, now_ns,
-                                    settled ? HF_TRIAL_WOKEN_WINDOW_NS : HF_TRIAL_WOKEN_SETTLES_NS,
-                                    HF_TRIAL_WOKEN_STALE_NS))
+// A sample of what becomes of it while woken threads use this arm. What comes first after another arm tells nothing.
+static inline void hf_history_learn_of_woken(struct hf_lock_history *history, hf_release_count releases,
+                                             uint64_t now_ns) {
+    bool settled = hf_load_relaxed(&history->woken_settled);
+    if (!hf_release_rate_look_after(&history->woken_rate, releases, now_ns,
+                                    settled ? HF_HISTORY_WOKEN_WINDOW_NS : HF_HISTORY_WOKEN_SETTLES_NS,
+                                    HF_HISTORY_WOKEN_STALE_NS))
         return;
-    uint32_t rate = hf_release_rate_known(&trial->woken_rate);
+    uint32_t rate = hf_release_rate_known(&history->woken_rate);
     if (!settled || rate == 0) {
-        hf_store_relaxed(&trial->woken_settled, rate != 0);
+        hf_store_relaxed(&history->woken_settled, rate != 0);
         return;
     }
-    unsigned way = hf_two_ways_now(&trial->woken);
-    hf_two_ways_learn(&trial->woken, rate);
-    if (hf_trial_rate_is_for_naps(hf_two_ways_rate(&trial->woken, HF_TRIAL_WOKEN_TAKES)))
-        hf_store_relaxed(&trial->woken_settled, hf_two_ways_go_on(&trial->woken) == way);
+    unsigned arm = hf_explore_arm(&history->woken);
+    hf_explore_learn(&history->woken, rate);
+    if (hf_history_rate_is_for_designated_waker(hf_explore_rate(&history->woken, HF_HISTORY_WOKEN_BARGES)))
+        hf_store_relaxed(&history->woken_settled, hf_explore_next_window(&history->woken) == arm);
 }
 
-// Not while naps are tried, nor just after.
-static inline bool hf_trial_may_learn_of_who_comes(const struct hf_trial *trial) {
-    bool tries_naps = hf_two_ways_now(&trial->woken) == HF_TRIAL_WOKEN_NAPS && hf_two_ways_tries(&trial->woken);
-    return hf_load_relaxed(&trial->woken_settled) && !tries_naps;
+// Not while the third question is explored, nor just after.
+static inline bool hf_history_may_learn_of_arrivals(const struct hf_lock_history *history) {
+    bool tries_sleep =
+        hf_explore_arm(&history->woken) == HF_HISTORY_WOKEN_SLEEPS && hf_explore_is_exploring(&history->woken);
+    return hf_load_relaxed(&history->woken_settled) && !tries_sleep;
 }
 
-// A thread was woken that waits for it: whether to nap, and leave it to its owner for so long.
-static inline bool hf_trial_lets_woken_nap(const struct hf_trial *trial, const void *lock, uint64_t now_ns) {
-    return hf_load_relaxed(&trial->lock) == lock && hf_two_ways_now(&trial->woken) == HF_TRIAL_WOKEN_NAPS &&
-           hf_ns_since(hf_load_relaxed(&trial->woken_rate.since_ns), now_ns) < HF_TRIAL_WOKEN_STALE_NS;
+// A waiter was woken: whether it sleeps, and leaves the lock to its owner for so long.
+static inline bool hf_history_lets_woken_sleep(const struct hf_lock_history *history, const void *lock,
+                                               uint64_t now_ns) {
+    return hf_load_relaxed(&history->lock) == lock && hf_explore_arm(&history->woken) == HF_HISTORY_WOKEN_SLEEPS &&
+           hf_ns_since(hf_load_relaxed(&history->woken_rate.since_ns), now_ns) < HF_HISTORY_WOKEN_STALE_NS;
 }
 
-// A look at the rate, whatever the way: what is known of it, after what the end of a window has taught.
-static inline uint32_t hf_trial_look_at_rate(struct hf_trial *trial, hf_release_count releases, uint64_t now_ns) {
-    bool learns = hf_trial_may_learn_of_who_comes(trial);
-    hf_trial_learn_of_woken(trial, releases, now_ns);
-    bool ended = hf_release_rate_look(&trial->whole, releases, now_ns);
-    uint32_t rate = hf_release_rate_known(&trial->whole);
-    if (learns && ended && rate != 0 && !hf_trial_is_slow(trial) && rate < HF_TRIAL_RATE_HOT) {
-        hf_two_ways_learn(&trial->wait, rate);
-        hf_two_ways_go_on(&trial->wait);
+// A sample of the rate, whatever the arm: what is known of it, after what the end of a window has taught.
+static inline uint32_t hf_history_sample_rate(struct hf_lock_history *history, hf_release_count releases,
+                                              uint64_t now_ns) {
+    bool learns = hf_history_may_learn_of_arrivals(history);
+    hf_history_learn_of_woken(history, releases, now_ns);
+    bool ended = hf_release_rate_look(&history->whole, releases, now_ns);
+    uint32_t rate = hf_release_rate_known(&history->whole);
+    if (learns && ended && rate != 0 && !hf_history_is_slow(history) && rate < HF_HISTORY_RATE_HOT) {
+        hf_explore_learn(&history->wait, rate);
+        hf_explore_next_window(&history->wait);
     }
     return rate;
 }
 
-// Who was woken has napped.
-static inline void hf_trial_look_after_nap(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                           uint64_t now_ns) {
-    if (hf_load_relaxed(&trial->lock) == lock)
-        hf_trial_look_at_rate(trial, releases, now_ns);
+// A woken thread has slept.
+static inline void hf_history_sample_after_sleep(struct hf_lock_history *history, const void *lock,
+                                                 hf_release_count releases, uint64_t now_ns) {
+    if (hf_load_relaxed(&history->lock) == lock)
+        hf_history_sample_rate(history, releases, now_ns);
 }
 
-// A thread comes to wait for it: are looks of use? `otherwise`: where that is not known.
-static inline bool hf_trial_may_find_it_hot(struct hf_trial *trial, const void *lock, hf_release_count releases,
-                                            uint64_t now_ns, bool otherwise) {
-    if (hf_load_relaxed(&trial->lock) != lock) {
-        hf_trial_take_over(trial, lock, releases, now_ns, HF_TRIAL_TAKE);
+// A thread comes to wait for it: is sampling of use? `otherwise`: where that is not known.
+static inline bool hf_history_may_find_it_hot(struct hf_lock_history *history, const void *lock,
+                                              hf_release_count releases, uint64_t now_ns, bool otherwise) {
+    if (hf_load_relaxed(&history->lock) != lock) {
+        hf_history_take_over(history, lock, releases, now_ns, HF_HISTORY_BARGE);
         return otherwise;
     }
-    uint32_t rate = hf_trial_look_at_rate(trial, releases, now_ns);
+    uint32_t rate = hf_history_sample_rate(history, releases, now_ns);
     if (rate == 0)
         return otherwise;
-    if (hf_trial_is_slow(trial))
+    if (hf_history_is_slow(history))
         return false;
-    if (rate >= HF_TRIAL_RATE_HOT)
+    if (rate >= HF_HISTORY_RATE_HOT)
         return true;
-    return hf_two_ways_now(&trial->wait) == HF_TRIAL_POLL;
+    return hf_explore_arm(&history->wait) == HF_HISTORY_POLL;
 }
 
 // Do batches get the lock released more often by so much that it is no accident?
-static inline bool hf_trial_batches_clearly_pay(const struct hf_trial *trial, const void *lock) {
-    uint32_t leave = hf_two_ways_rate(&trial->free_word, HF_TRIAL_LEAVE);
-    uint32_t take = hf_two_ways_rate(&trial->free_word, HF_TRIAL_TAKE);
-    return hf_load_relaxed(&trial->lock) == lock && take != 0 && hf_is_more_by_eighths(leave, take, 1);
+static inline bool hf_history_batches_clearly_pay(const struct hf_lock_history *history, const void *lock) {
+    uint32_t leave = hf_explore_rate(&history->free_word, HF_HISTORY_DEFER);
+    uint32_t take = hf_explore_rate(&history->free_word, HF_HISTORY_BARGE);
+    return hf_load_relaxed(&history->lock) == lock && take != 0 && hf_is_more_by_eighths(leave, take, 1);
 }
 
-// Who has napped for the lock has it.
-static inline void hf_trial_begin_turn(struct hf_trial *trial, uint64_t now_ns) {
-    hf_store_relaxed(&trial->turn_ns, now_ns);
+// A waiter that has slept for the lock has it.
+static inline void hf_history_begin_turn(struct hf_lock_history *history, uint64_t now_ns) {
+    hf_store_relaxed(&history->turn_ns, now_ns);
 }
 
-static inline bool hf_trial_turn_is_over(const struct hf_trial *trial, uint64_t now_ns) {
-    return now_ns >= hf_load_relaxed(&trial->turn_ns) + HF_TRIAL_TURN_NS;
+static inline bool hf_history_turn_is_over(const struct hf_lock_history *history, uint64_t now_ns) {
+    return now_ns >= hf_load_relaxed(&history->turn_ns) + HF_HISTORY_TURN_NS;
 }
 
 #ifdef __cplusplus

@@ -113,7 +113,7 @@ bool hf_realtime_is_to_give_way(const uint32_t *word, const struct hf_realtime_w
     uint64_t now_ns = hf_monotonic_ns();
     if (*since_ns == 0)
         *since_ns = now_ns;
-    hf_rest();
+    hf_timed_pause();
     return hf_ns_since(*since_ns, now_ns) < HF_GIVE_WAY_NS;
 }
 

@@ -10,8 +10,8 @@
 //                         +-- polls --------------------------------------------------+
 //
 // RT1 Advice. The lists decide when a thread takes the word, not whether it may, nor how: exclusion and wake-ups rest
-//     on the word alone (I1 and I2, park/word_lock.h). Who gives way is awake, and goes on: a wake that it has had is
-//     not lost. So a first one that does not come (it waits for a CPU itself, or is suspended) costs the others
+//     on the word alone (word.I1 and I2, park/word_lock.h). Who gives way is awake, and goes on: a wake that it has had
+//     is not lost. So a first one that does not come (it waits for a CPU itself, or is suspended) costs the others
 //     HF_GIVE_WAY_NS each.
 // RT2 A node is in a list from join() until leave(), and nobody else touches it after that.
 #ifndef HF_LOCK_REALTIME_WAITERS_H

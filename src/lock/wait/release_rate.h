@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How often a lock is given back, as far as those who come to wait for it know: each looks at its count of releases.
+// How often a lock is released, as far as its waiters know: each samples its count of releases.
 //
-//                     a look after a window
+//                   a sample after a window
 //     not known  ---------------------------------> known  --+  the same: known anew
 //               <---------------------------------          <+
-//                     the look comes too late: the count may have wrapped
+//                   the sample comes too late: the count may have wrapped
 //
-// Advice, as all that is made of it: two that look at once may spoil a window.
-#ifndef HF_LOCK_RELEASE_RATE_H
-#define HF_LOCK_RELEASE_RATE_H
+// Advice, as all that is made of it: two threads that sample at once may spoil a window.
+#ifndef HF_LOCK_WAIT_RELEASE_RATE_H
+#define HF_LOCK_WAIT_RELEASE_RATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@
 enum {
     HF_RATE_WINDOW_NS = 500 * 1000,
     HF_RATE_STALE_NS = 1000 * 1000, // no lock is released 65536 times in it, once in 15 ns
-    // A lock that is released less often than once in so long is slow: who has just found it held will not see it
-    // given back at a look (HF_HOT_NS later).
+    // A lock that is released less often than once in so long is slow: a waiter that has just found it held
+    // will not see it released at a sample (HF_HOT_NS later).
     HF_RATE_SLOW_NS = 8 * HF_HOT_NS,
 };
 
@@ -43,7 +43,7 @@ static inline void hf_release_rate_begin(struct hf_release_rate *rate, hf_releas
     hf_store_relaxed(&rate->counted, releases);
 }
 
-// A look, at the time `now_ns` (CLOCK_MONOTONIC), where windows are as long as `window_ns` and the count has not
+// A sample, at the time `now_ns` (CLOCK_MONOTONIC), where windows are as long as `window_ns` and the count has not
 // wrapped after less than `stale_ns`. True when it has ended a window.
 static inline bool hf_release_rate_look_after(struct hf_release_rate *rate, hf_release_count releases, uint64_t now_ns,
                                               uint64_t window_ns, uint64_t stale_ns) {

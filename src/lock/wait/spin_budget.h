@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How long a waiter polls: while the hint says that spinning pays, and a set number of polls. Of a lock that many want
-// it counts from the last progress on, since somebody's turn comes later than that where a hundred are before it:
+// The spin budget: how long a waiter polls. It polls while the hint says that spinning pays, for a set number of polls.
+// For a lock that many threads want the number counts from the last progress on, since a waiter's turn comes later than
+// that where a hundred are before it:
 //
-//     polls_left used up  --- progress since the last such moment, and so not more than HF_PATIENCE_RENEWALS ---> anew
+//     polls_left used up  --- progress since the last such moment, and so not more than
+//            |                HF_SPIN_BUDGET_RENEWALS times ---> the whole budget again
 //            |
-//            +--- none: the holder is stuck or gone, or a place in the queue was lost ---> no patience
+//            +--- none: the holder is stuck or gone, or a place in the queue was lost ---> the budget is spent
 //
-// What tells of progress is looked at as seldom as that: it lies in the lock's line, which others need.
-#ifndef HF_HINT_PATIENCE_H
-#define HF_HINT_PATIENCE_H
+// Progress is sampled as seldom as that: it lies in the lock's line, which others need.
+#ifndef HF_LOCK_WAIT_SPIN_BUDGET_H
+#define HF_LOCK_WAIT_SPIN_BUDGET_H
 
 #include "base/pause.h"
 #include "base/poll.h"
 #include "hint/hint.h"
 
-struct hf_patience {
+struct hf_spin_budget {
     int polls_left;
     int polls;                // anew
     int renewals_left;        // 0 also where nothing tells of progress
@@ -23,47 +25,47 @@ struct hf_patience {
 };
 
 enum {
-    HF_PATIENCE_FRESHNESS_POLLS = 1 << 10,
-    // The longest wait is so many times the patience where the lock is used all the time and the waiter's turn does not
-    // come (I5, lock/wait/waiter_queue.h): a thirtieth of a second.
-    HF_PATIENCE_RENEWALS = 32,
+    HF_SPIN_BUDGET_FRESHNESS_POLLS = 1 << 10,
+    // The longest wait is so many times the budget where the lock is used all the time and the waiter's turn does not
+    // come (queue.I5, lock/wait/waiter_queue.h): a thirtieth of a second.
+    HF_SPIN_BUDGET_RENEWALS = 32,
 };
 
-static inline struct hf_patience hf_patience_while(int polls, const uint16_t *progress) {
-    return (struct hf_patience){polls, polls, HF_PATIENCE_RENEWALS, progress, hf_load_relaxed(progress)};
+static inline struct hf_spin_budget hf_spin_budget_of(int polls, const uint16_t *progress) {
+    return (struct hf_spin_budget){polls, polls, HF_SPIN_BUDGET_RENEWALS, progress, hf_load_relaxed(progress)};
 }
 
-static inline bool hf_patience_renewed(struct hf_patience *patience) {
-    if (patience->renewals_left == 0)
+static inline bool hf_spin_budget_renewed(struct hf_spin_budget *budget) {
+    if (budget->renewals_left == 0)
         return false;
-    uint16_t now = hf_load_relaxed(patience->progress);
-    if (now == patience->seen)
+    uint16_t now = hf_load_relaxed(budget->progress);
+    if (now == budget->seen)
         return false;
-    patience->seen = now;
-    patience->renewals_left--;
-    patience->polls_left = patience->polls;
+    budget->seen = now;
+    budget->renewals_left--;
+    budget->polls_left = budget->polls;
     return true;
 }
 
-// Asked after so many polls (or as many rests) that found nothing.
-static inline bool hf_patience_lasts(struct hf_patience *patience, int polls) {
-    if (!hf_spinning_pays() || (patience->polls_left <= 0 && !hf_patience_renewed(patience)))
+// Asked after so many polls (or as many timed pauses) that found nothing.
+static inline bool hf_spin_budget_lasts(struct hf_spin_budget *budget, int polls) {
+    if (!hf_spinning_pays() || (budget->polls_left <= 0 && !hf_spin_budget_renewed(budget)))
         return false;
-    patience->polls_left -= polls;
-    return (patience->polls_left & (HF_PATIENCE_FRESHNESS_POLLS - 1)) >= polls || hf_hint_is_fresh();
+    budget->polls_left -= polls;
+    return (budget->polls_left & (HF_SPIN_BUDGET_FRESHNESS_POLLS - 1)) >= polls || hf_hint_is_fresh();
 }
 
 // How many polls from now on change nothing but polls_left (base/poll.h).
-static inline int hf_patience_polls_alike(const struct hf_patience *patience) {
-    return patience->polls_left > 0 ? (patience->polls_left - 1) & (HF_PATIENCE_FRESHNESS_POLLS - 1) : 0;
+static inline int hf_spin_budget_polls_alike(const struct hf_spin_budget *budget) {
+    return budget->polls_left > 0 ? (budget->polls_left - 1) & (HF_SPIN_BUDGET_FRESHNESS_POLLS - 1) : 0;
 }
 
-// The same after each poll; rests (base/pause.h) when there is patience left.
-static inline bool hf_patience_left(struct hf_patience *patience) {
-    if (!hf_patience_lasts(patience, 1))
+// The same after each poll; makes a timed pause (base/pause.h) while the budget lasts.
+static inline bool hf_spin_budget_left(struct hf_spin_budget *budget) {
+    if (!hf_spin_budget_lasts(budget, 1))
         return false;
-    hf_rest();
-    hf_polls_alike_counted(patience->polls_left, -1, hf_patience_polls_alike(patience));
+    hf_timed_pause();
+    hf_polls_alike_counted(budget->polls_left, -1, hf_spin_budget_polls_alike(budget));
     return true;
 }
 

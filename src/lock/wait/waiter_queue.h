@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The queue of spinning waiters: who polls the lock word next. It is an MCS queue that any waiter may leave at any
+// The queue of spinning waiters: its head polls the lock word. It is an MCS queue that any waiter may leave at any
 // time.
 //
-// The queue is advice. Exclusion and wake-ups rest on the lock word alone (I1 and I2, park/word_lock.h), so a waiter
-// that believes to be the head although it is not, or waits for a predecessor that has gone, costs time and nothing
-// else:
+// The queue is advice. Exclusion and wake-ups rest on the lock word alone (word.I1 and I2, park/word_lock.h), so a
+// waiter that believes to be the head although it is not, or waits for a predecessor that has gone, costs time and
+// nothing else:
 //
-// I3  Immortal nodes. A record that was ever in a queue stays mapped and stays a record. Late stores hit it at two
+// queue.I3  Immortal nodes. A record that was ever in a queue stays mapped and stays a record. Late stores hit it at
+// two
 //     places: a predecessor's hand-over, a compare-and-swap that only turns WAITING into HEAD; and a slow successor's
 //     link in `next`, which is only ever used to hand over.
-// I5  Bounded waiting in the queue. Every loop in here ends after a set number of polls, whatever others do or fail
+// queue.I5  Bounded waiting in the queue. Every loop in here ends after a set number of polls, whatever others do or
+// fail
 //     to do: a hand-over that was lost (its giver did not wait for the link; it was killed; it stayed behind at fork)
-//     costs the waiter its patience, after which it leaves the queue and sleeps on the word.
-#ifndef HF_LOCK_FLEXGUARD_QUEUE_H
-#define HF_LOCK_FLEXGUARD_QUEUE_H
+//     costs the waiter its spin budget, after which it leaves the queue and sleeps on the word.
+#ifndef HF_LOCK_WAIT_WAITER_QUEUE_H
+#define HF_LOCK_WAIT_WAITER_QUEUE_H
 
 #include "base/pause.h"
 #include "thread/thread_record.h"
@@ -61,7 +63,7 @@ static inline bool hf_queue_is_head(const struct hf_thread_record *self) {
     return hf_load_acquire(&self->critical.queue_state) == HF_QUEUE_HEAD;
 }
 
-// Polls for which a leaver waits for a successor that has taken the tail and not yet linked itself (I5).
+// Polls for which a leaver waits for a successor that has taken the tail and not yet linked itself (queue.I5).
 enum { HF_QUEUE_LINK_POLLS = 64 };
 
 // Leaves from anywhere in the queue and hands the head to the successor, if there is one.
@@ -75,7 +77,7 @@ static inline void hf_queue_leave(hf_queue_tail *tail, struct hf_thread_record *
             after = hf_load_acquire(&self->next);
             if (after)
                 break;
-            hf_rest();
+            hf_timed_pause();
         }
     }
     // Not critical any more by its place in the queue; a leaver that has got the lock is so by its depth.

@@ -24,7 +24,7 @@ struct hf_group_found {
     uint32_t processes;
     uint32_t threads;
     uint32_t user;   // of one of them; a group of this service's has one alone
-    uint32_t behind; // threads with a mark from when the group counted in another scope (S1)
+    uint32_t behind; // threads with a mark from when the group counted in another scope (scope.S1)
 };
 
 #endif

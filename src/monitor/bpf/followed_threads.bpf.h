@@ -34,7 +34,7 @@ struct {
 } marks SEC(".maps");
 
 // Workers that the kernel makes in a process (for io_uring, say) have a copy of their maker's TLS base: its record is
-// not theirs. A thread that is exiting holds nothing that it could give back (M2). The numbers are PF_EXITING,
+// not theirs. A thread that is exiting holds nothing that it could give back (monitor.M2). The numbers are PF_EXITING,
 // PF_IO_WORKER and PF_USER_WORKER.
 enum { PF_KTHREAD = 0x200000, NO_RECORD_FLAGS = 0x4 | 0x10 | 0x4000 | PF_KTHREAD };
 

@@ -49,7 +49,7 @@ static void set_group(struct hf_hint_page *page, uint32_t number, uint32_t reads
     *(volatile uint32_t *)&group->counts_in = counts_in;
 }
 
-// Run by the loader, which keeps S1.
+// Run by the loader, which keeps scope.S1.
 SEC("syscall")
 int move_group(struct group_move *wanted) {
     struct hf_hint_page *page = hint_page();

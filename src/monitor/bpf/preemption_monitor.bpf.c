@@ -8,11 +8,13 @@
 //          +-----------------------------------------------+
 //           switched in, or out without being critical: unmark, - 1
 //
-// M1  The count is the number of marks. A mark is set and cleared with the count, in the kernel, at the thread's own
+// monitor.M1  The count is the number of marks. A mark is set and cleared with the count, in the kernel, at the
+// thread's own
 //     switches; whatever happens to the registration, the process or its memory meanwhile changes neither. There are
 //     several counts, for scopes (monitor/server/scopes.hpp): the machine's is the number of all marks, another's that
 //     of the marks that remember it. So it does not matter to which scope a thread belongs when its mark is cleared.
-// M2  No thread ends with a mark: each leaves the CPU one last time, exiting, and an exiting thread is not critical.
+// monitor.M2  No thread ends with a mark: each leaves the CPU one last time, exiting, and an exiting thread is not
+// critical.
 //     This does not take having seen every switch. There are kernels that run no tracing program while some protected
 //     process (a virtual machine's init) is current, so that nobody sees whom it gives the CPU to. Such a thread is
 //     counted for longer than it should be, until it leaves the CPU again; no longer.
@@ -50,8 +52,8 @@ const volatile bool blind_to_others = false;
 
 // A process that is ending, or writes its core, as SIGNAL_GROUP_EXIT and, before Linux 5.17, SIGNAL_GROUP_COREDUMP say:
 // no thread of it comes back to its program. What it holds is never given back, however long the core takes, so nobody
-// should wait for it. Such threads are not exiting yet (M2 does not need them to be): a mark that one has is taken away
-// at its next switch, as that of any thread which is not critical.
+// should wait for it. Such threads are not exiting yet (monitor.M2 does not need them to be): a mark that one has is
+// taken away at its next switch, as that of any thread which is not critical.
 enum { ENDING_FLAGS = 0x4 | 0x8 };
 
 static bool is_ending(struct task_struct *task) {
@@ -184,8 +186,8 @@ static void note_company(struct cfs_rq *queue_of_next, bool taken_from_stranger)
         this_cpu->shared_ns = bpf_ktime_get_ns();
 }
 
-// May this thread be counted? Not while nobody is (M1): what a thread adds to the machine's count when it is marked is
-// there for whoever switches it in. Spares most switches the look for a mark.
+// May this thread be counted? Not while nobody is (monitor.M1): what a thread adds to the machine's count when it is
+// marked is there for whoever switches it in. Spares most switches the look for a mark.
 static bool may_be_counted(const struct task_seen *seen) {
     struct hf_hint_page *page = hint_page();
     return seen->may_have_mark && page && page->scope[HF_SCOPE_MACHINE].preempted_critical_sections != 0;

@@ -9,7 +9,7 @@
 // Each thread of such a group is told at nearly each question that spinning does not pay. To find that out anew at
 // every switch costs the group a tenth of its time and tells it nothing. So the page says it once, for a second, and
 // the group's threads are neither looked at nor counted meanwhile: no other group waits for them either. A mark that is
-// not made can't leak, and one from before goes at its thread's next switch, as any (M1).
+// not made can't leak, and one from before goes at its thread's next switch, as any (monitor.M1).
 //
 // Nothing but time ends it: while its threads are not looked at, nobody knows how they would do. A monitor that goes
 // away ends it, too, or its waiters find out that it has (hf_hint_look_again).

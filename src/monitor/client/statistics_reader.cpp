@@ -110,7 +110,7 @@ void add_locks_of_level(const descriptor &memory, std::uint32_t level, std::vect
 }
 
 // Three copies, each begun when the one before was done: what is the same in the first and the last was so when the
-// second one was made (N4, N5 in observe/thread_holds.h).
+// second one was made (notes.N4, N5 in observe/thread_holds.h).
 void add_holds_of_level(const descriptor &memory, std::uint32_t level, std::vector<thread_hold> &found) {
     std::size_t at = hf_statistics_level_at(level) + hf_statistics_holds_at(level);
     auto look = [&] { return copy_of<hf_thread_holds>(memory, at, hf_statistics_places(level)); };

@@ -77,7 +77,7 @@ struct scopes::books {
         kernel_monitor.move_group(number, reads, counts_in);
     }
 
-    // S1: all have stopped reading before any stops counting.
+    // scope.S1: all have stopped reading before any stops counting.
     void send_on_the_way(const circle &members, std::uint32_t scope) {
         for (std::uint32_t number : members)
             move(number, HF_SCOPE_MACHINE, groups[number].counts_in);
@@ -248,7 +248,7 @@ struct scopes::books {
         return on_their_way;
     }
 
-    // S1: nobody is behind. And nobody has other CPUs than when they set out.
+    // scope.S1: nobody is behind. And nobody has other CPUs than when they set out.
     bool has_arrived(const circle &members, const census &now) const {
         return std::ranges::all_of(members, [&](std::uint32_t number) {
             const hf_group_found &found = now.groups[number];

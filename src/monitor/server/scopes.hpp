@@ -16,10 +16,10 @@
 //          +----------------------------------------------------- reads S
 //                                                                 counts in S
 //
-// S1 (hint/hint_page.h) follows: a thread's mark is made with the `counts_in` that its switch has read. While the group
-// reads S that is S: a switch that read another has ended before the walk, and its mark was looked for. A mark that is
-// there for long, a sleeping holder's, keeps a group in the machine's scope; it would keep the count of S above 0, too.
-// A group that is new has no marks, and enters a scope at once. Modelled in verify/monitor/scope.pml.
+// scope.S1 (hint/hint_page.h) follows: a thread's mark is made with the `counts_in` that its switch has read. While the
+// group reads S that is S: a switch that read another has ended before the walk, and its mark was looked for. A mark
+// that is there for long, a sleeping holder's, keeps a group in the machine's scope; it would keep the count of S above
+// 0, too. A group that is new has no marks, and enters a scope at once. Modelled in verify/monitor/scope.pml.
 //
 // CPUs are looked at when a program registers and at each audit. Between two looks they may be changed. A waiter's own
 // holders are in its count all the same; of another's it hears when one is preempted on a CPU of its scope

@@ -82,15 +82,15 @@ TEST_F(condition, AWaiterMayLeaveFromAnywhere) {
     EXPECT_EQ(hf_condition_choose_one(&shared), nullptr);
 }
 
-// Shown able to fail: hf_waiter_leave_cancelled without choose_another (C3).
+// Shown able to fail: hf_waiter_leave_cancelled without choose_another (condition.C3).
 TEST_F(condition, ACancelledWaiterPassesItsSignalOn) {
     signal();
     hf_waiter_leave_cancelled(&waiters[0]);
     EXPECT_TRUE(has_its_turn(waiters[1]));
 }
 
-// All other waiters have been chosen, so the memory may be used otherwise (C4). Shown able to fail: choose_another that
-// looks into the condition variable.
+// All other waiters have been chosen, so the memory may be used otherwise (condition.C4). Shown able to fail:
+// choose_another that looks into the condition variable.
 TEST_F(condition, ACancelledWaiterDoesNotTouchWhatMayBeGone) {
     signal();
     for (hf_waiter *each = hf_condition_choose_all(&shared); each; each = each->next_chosen)

@@ -114,10 +114,10 @@ protected:
         ASSERT_EQ(hf_self()->critical.critical_depth, 0u);
     }
 
-    bool was_left_to_others() const { return hf_trial_of(&lock.releases)->lock == &lock.releases; }
+    bool was_left_to_others() const { return hf_history_of(&lock.releases)->lock == &lock.releases; }
 
     // Whether CPUs hear of each other so soon that some waiter finds the lock hot.
-    const bool comes_to_leave_it = hf_cpus_usable() > 1 && quickest_round_trip_ns() < HF_PACE_SLICE_NS / 10;
+    const bool comes_to_leave_it = hf_cpus_usable() > 1 && quickest_round_trip_ns() < HF_DEFER_SLICE_NS / 10;
 
     // A slow machine finds it hot later.
     void run_team(const std::function<void(int)> &once) {

@@ -148,7 +148,7 @@ TEST(rwscl_table, InAChildNobodyWaitsForAWriter) {
     hf_rwscl_t *lock = one.lock();
     hf_rwscl_write_lock(lock);
     std::thread reader([&] { hf_rwscl_read_lock(lock), hf_rwscl_read_unlock(lock); });
-    while (!(hf_load_relaxed(&lock->state) & HF_RWSCL_KEEPER))
+    while (!(hf_load_relaxed(&lock->state) & HF_RWSCL_TIMEKEEPER))
         std::this_thread::yield();
     child_process child([&] {
         if (one.lock() != lock)

@@ -218,7 +218,7 @@ TEST_P(rwscl, AFrontWriterThatGivesUpLeavesTheSlice) {
     EXPECT_TRUE(writing_is_free());
 }
 
-// RS6: it does not wait for the writer that waits for it.
+// rwscl.RS6: it does not wait for the writer that waits for it.
 TEST_P(rwscl, AReaderReadsAgainDuringADrain) {
     hf_rwscl_set_slice(&lock, 0);
     hf_rwscl_read_lock(&lock);
@@ -237,7 +237,7 @@ TEST_P(rwscl, AReaderReadsAgainDuringADrain) {
     EXPECT_TRUE(reading_is_free());
 }
 
-// RS6: the one that is inside waits for another one, which waits for the drain's end.
+// rwscl.RS6: the one that is inside waits for another one, which waits for the drain's end.
 TEST_P(rwscl, ADrainThatLastsTooLongIsGivenUp) {
     for (int round = 0; round < 3; round++) {
         hf_rwscl_read_lock(&lock);
@@ -264,19 +264,19 @@ TEST_P(rwscl, TriesSeeWhatADrainGivenUpHasLeft) {
 TEST_P(rwscl, AKeeperThatGivesUpIsReplaced) {
     hf_rwscl_write_lock(&lock);
     std::atomic<bool> gave_up = false;
-    std::thread keeper([&] {
+    std::thread timekeeper([&] {
         timespec soon = from_now(CLOCK_MONOTONIC, short_ms);
         EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
         gave_up = true;
     });
-    while (!(hf_load_acquire(&lock.state) & HF_RWSCL_KEEPER) && !gave_up)
+    while (!(hf_load_acquire(&lock.state) & HF_RWSCL_TIMEKEEPER) && !gave_up)
         std::this_thread::yield();
     std::thread reader([&] {
         timespec late = from_now(CLOCK_MONOTONIC, forever_ms);
         EXPECT_EQ(hf_rwscl_read_clocklock(&lock, CLOCK_MONOTONIC, &late), 0);
         hf_rwscl_read_unlock(&lock);
     });
-    keeper.join();
+    timekeeper.join();
     // Given back without a look at who waits: only a keeper can find out.
     hf_flexguard_release_fenced(&lock.word, &lock.releases, hf_self());
     reader.join();

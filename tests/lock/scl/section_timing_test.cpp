@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which sections are timed, and what they count, with a given clock (U7).
+// Which sections are timed, and what they count, with a given clock (uscl.U7).
 //
 // Shown able to fail: sections that stand for one always (CountsRightOnTheAverage); hf_timing_draw that always takes
 // the last one of a block (CountsWhatReturnsWithThePeriodOfABlock); hf_timing_next that does not look at the elapsed

@@ -108,13 +108,13 @@ TEST_F(slices, WhoComesIntoASliceWaitsForItsEndAndKeepsTheTime) {
     take(a, 0);
     join(b, 100);
     EXPECT_FALSE(b.chosen());
-    EXPECT_EQ(all.keeper, &b.waiter);
-    EXPECT_EQ(all.keeper_at, origin + early);
+    EXPECT_EQ(all.timekeeper, &b.waiter);
+    EXPECT_EQ(all.timekeeper_at, origin + early);
     hf_slices_look(&all, &b.waiter, origin + early);
-    EXPECT_EQ(all.keeper_at, origin + slice);
+    EXPECT_EQ(all.timekeeper_at, origin + slice);
     hf_slices_look(&all, &b.waiter, origin + slice - 1);
     EXPECT_FALSE(b.chosen());
-    EXPECT_EQ(all.keeper, &b.waiter);
+    EXPECT_EQ(all.timekeeper, &b.waiter);
     hf_slices_look(&all, &b.waiter, origin + slice);
     EXPECT_TRUE(b.chosen()) << "whether a is inside or not";
 }
@@ -124,10 +124,10 @@ TEST_F(slices, NobodyIsChosenWhileOneIsOnItsWay) {
     join(a, 0);
     EXPECT_EQ(join(b, 100 * slice), nullptr);
     EXPECT_FALSE(b.chosen());
-    EXPECT_EQ(all.keeper, &b.waiter) << "to see whether a is late";
-    EXPECT_EQ(all.keeper_at, all.due_at);
+    EXPECT_EQ(all.timekeeper, &b.waiter) << "to see whether a is late";
+    EXPECT_EQ(all.timekeeper_at, all.due_at);
     EXPECT_EQ(begin(a, 100 * slice + 1), &b.waiter.turn);
-    EXPECT_EQ(all.keeper, &b.waiter) << "woken, to keep the time from now on";
+    EXPECT_EQ(all.timekeeper, &b.waiter) << "woken, to keep the time from now on";
 }
 
 TEST_F(slices, OneThatGivesUpIsFollowed) {
@@ -143,9 +143,9 @@ TEST_F(slices, AKeeperThatLeavesIsReplaced) {
     take(a, 0);
     join(b, 1);
     join(c, 2);
-    ASSERT_EQ(all.keeper, &b.waiter);
+    ASSERT_EQ(all.timekeeper, &b.waiter);
     EXPECT_EQ(hf_slices_leave(&all, &b.waiter, origin + 3), &c.waiter.turn);
-    EXPECT_EQ(all.keeper, &c.waiter);
+    EXPECT_EQ(all.timekeeper, &c.waiter);
     EXPECT_EQ(all.waiters, 1u);
 }
 
@@ -156,9 +156,9 @@ TEST_F(slices, AKeeperThatIsChosenIsReplacedWhenTheSliceBegins) {
     join(c, 2);
     use(a, slice, slice);
     EXPECT_EQ(choose(slice), &b.waiter.turn);
-    EXPECT_EQ(all.keeper, nullptr);
+    EXPECT_EQ(all.timekeeper, nullptr);
     EXPECT_EQ(begin(b, slice + 1), &c.waiter.turn);
-    EXPECT_EQ(all.keeper_at, origin + slice + 1 + early);
+    EXPECT_EQ(all.timekeeper_at, origin + slice + 1 + early);
 }
 
 // A lock with a word: free as far as these are told. Shown able to fail: with slices that are never spared; that are
@@ -176,7 +176,7 @@ TEST_F(unused_slices, EndEarly) {
     use(a, early / HF_SPARED_PARTS - 10, 100);
     join(b, 200);
     EXPECT_FALSE(b.chosen());
-    EXPECT_EQ(all.keeper_at, origin + early);
+    EXPECT_EQ(all.timekeeper_at, origin + early);
     hf_slices_look(&all, &b.waiter, origin + early);
     EXPECT_TRUE(b.chosen());
 }
@@ -206,7 +206,7 @@ TEST_F(unused_slices, AreNotThoseThatAreUsedNowAndThen) {
     join(b, 200);
     hf_slices_look(&all, &b.waiter, origin + early);
     EXPECT_FALSE(b.chosen());
-    EXPECT_EQ(all.keeper_at, origin + slice);
+    EXPECT_EQ(all.timekeeper_at, origin + slice);
 }
 
 // One that uses slices whole, beside two that lock for a moment now and then.
@@ -274,8 +274,8 @@ TEST_F(slices, WhoHasUsedMoreIsBannedUntilItHasPaid) {
     join(a, slice);
     EXPECT_FALSE(a.chosen());
     EXPECT_EQ(all.owner, nullptr);
-    EXPECT_EQ(all.keeper, &a.waiter);
-    EXPECT_EQ(all.keeper_at, origin + 2 * slice);
+    EXPECT_EQ(all.timekeeper, &a.waiter);
+    EXPECT_EQ(all.timekeeper_at, origin + 2 * slice);
     hf_slices_look(&all, &a.waiter, origin + 2 * slice);
     EXPECT_TRUE(a.chosen());
 }
@@ -288,7 +288,7 @@ TEST_F(slices, WhoComesDuringABanIsNotHeldUp) {
     EXPECT_TRUE(b.chosen());
     EXPECT_FALSE(a.chosen());
     EXPECT_EQ(begin(b, slice + 2), &a.waiter.turn) << "a looks whether b uses its slice";
-    EXPECT_EQ(all.keeper, &a.waiter);
+    EXPECT_EQ(all.timekeeper, &a.waiter);
 }
 
 TEST_F(slices, NobodyIsBannedWhoHoldsSomethingElseOrWhereWorkIsConserved) {
@@ -346,7 +346,7 @@ TEST_F(slices, ASharesInactivityIsAsLongAsTheLockSays) {
         use(a, 2 * inactive, inactive - inactive / 8); // more than b may claim in that time
         join(a, inactive - inactive / 8);
         EXPECT_FALSE(a.chosen()) << "b is still active";
-        EXPECT_NEAR(static_cast<double>(all.keeper_at - origin), static_cast<double>(inactive),
+        EXPECT_NEAR(static_cast<double>(all.timekeeper_at - origin), static_cast<double>(inactive),
                     static_cast<double>(inactive) / 100)
             << "the ban ends with b's activity";
         hf_slices_look(&all, &a.waiter, origin + inactive + inactive / 8);
@@ -357,7 +357,8 @@ TEST_F(slices, ASharesInactivityIsAsLongAsTheLockSays) {
     }
 }
 
-// U1: nobody keeps its time, so its first section's unlock must see that it is over, also by a clock that is behind.
+// uscl.U1: nobody keeps its time, so its first section's unlock must see that it is over, also by a clock that is
+// behind.
 TEST_F(slices, ASliceOfNoLengthIsOverByEveryClock) {
     one a = make(), b = make();
     join(a, 100);
@@ -382,7 +383,7 @@ TEST_F(slices, WhoIsChosenAndLateIsPassedOver) {
     hf_slices_look(&all, &b.waiter, due);
     EXPECT_FALSE(b.chosen()) << "somebody is inside: not late, but made to wait";
     word = HF_WORD_FREE;
-    std::uint64_t again = all.keeper_at;
+    std::uint64_t again = all.timekeeper_at;
     EXPECT_GT(again, due);
     hf_slices_look(&all, &b.waiter, again);
     EXPECT_TRUE(b.chosen());
@@ -397,10 +398,10 @@ TEST_F(slices, AKeeperThatDoesNotLookIsRelieved) {
     take(a, 0);
     join(b, 1);
     join(c, 2);
-    ASSERT_EQ(all.keeper, &b.waiter); // and can't run
+    ASSERT_EQ(all.timekeeper, &b.waiter); // and can't run
     auto relief = static_cast<std::uint64_t>(double(HF_RELIEF_NS) / hf_tick_ns());
     hf_slices_look(&all, &c.waiter, origin + slice + relief / 2);
-    EXPECT_EQ(all.keeper, &b.waiter);
+    EXPECT_EQ(all.timekeeper, &b.waiter);
     hf_slices_look(&all, &c.waiter, origin + slice + relief * 2);
     EXPECT_TRUE(b.chosen() || c.chosen());
 }
@@ -493,14 +494,14 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerRetiresAndNobodyIsBannedForItsSake) {
     EXPECT_TRUE(b.chosen()) << "a has used less, is active, and does not want the lock";
 }
 
-// U8: the clock has gone back by most of what it had counted.
+// uscl.U8: the clock has gone back by most of what it had counted.
 constexpr std::uint64_t back = origin - origin / 10;
 
 TEST_F(slices, ASliceOfAnotherClockIsOverForWhoKeepsItsTime) {
     one a = make(), b = make();
     take(a, 0);
     join(b, 1);
-    ASSERT_EQ(all.keeper, &b.waiter);
+    ASSERT_EQ(all.timekeeper, &b.waiter);
     hf_slices_look(&all, &b.waiter, origin + 2 - back);
     EXPECT_TRUE(b.chosen());
 }
@@ -513,7 +514,7 @@ TEST_F(slices, ASliceOfAnotherClockIsOverForWhoComes) {
     EXPECT_TRUE(b.chosen());
     EXPECT_FALSE(c.chosen());
     EXPECT_EQ(begin(b, 3 - back), &c.waiter.turn) << "somebody is woken to keep the time from now on";
-    EXPECT_EQ(all.keeper_at, origin + 3 - back + early);
+    EXPECT_EQ(all.timekeeper_at, origin + 3 - back + early);
     hf_slices_look(&all, &c.waiter, origin + 4 - back);
     EXPECT_FALSE(c.chosen()) << "the slice is of this clock";
 }
@@ -529,9 +530,9 @@ TEST_F(slices, WhoIsChosenByAnotherClockIsLate) {
     ASSERT_TRUE(b.chosen()); // and can't run
     hf_slices_look(&all, &c.waiter, origin + slice - back);
     EXPECT_FALSE(c.chosen()) << "somebody is inside";
-    EXPECT_LE(all.keeper_at, origin + slice - back + std::uint64_t(2.0 * HF_LATE_NS / hf_tick_ns()));
+    EXPECT_LE(all.timekeeper_at, origin + slice - back + std::uint64_t(2.0 * HF_LATE_NS / hf_tick_ns()));
     word = HF_WORD_FREE;
-    hf_slices_look(&all, &c.waiter, all.keeper_at);
+    hf_slices_look(&all, &c.waiter, all.timekeeper_at);
     EXPECT_TRUE(c.chosen());
 }
 
@@ -553,7 +554,7 @@ TEST_F(slices, ABanByAnotherClockEndsThoughTheOtherStaysActive) {
     use(b, 1, slice - back);
     hf_slices_look(&all, &a.waiter, origin + slice - back);
     EXPECT_FALSE(a.chosen()) << "b has used less, and is active";
-    EXPECT_EQ(all.keeper_at, origin + slice - back + 2 * slice) << "as if its slice had begun now";
+    EXPECT_EQ(all.timekeeper_at, origin + slice - back + 2 * slice) << "as if its slice had begun now";
     use(b, 1, 3 * slice - back);
     hf_slices_look(&all, &a.waiter, origin + 3 * slice - back);
     EXPECT_TRUE(a.chosen());
@@ -645,8 +646,8 @@ TEST_F(slices, SharesFollowWeights) {
             join(who, now + 1);
             break;
         }
-        if (all.keeper && origin + now >= all.keeper_at)
-            hf_slices_look(&all, all.keeper, origin + now);
+        if (all.timekeeper && origin + now >= all.timekeeper_at)
+            hf_slices_look(&all, all.timekeeper, origin + now);
     }
     double sum = static_cast<double>(held[0] + held[1] + held[2]);
     for (int i = 0; i < 3; i++)

@@ -273,8 +273,8 @@ void leave_next_untimed(hf_uscl_t &lock) {
     lock.slices->untimed = 1;
 }
 
-// U7. It held the lock for most of a second in place of a millisecond, and it is known who had it. Shown able to fail:
-// hf_uscl_end_section that does not ask whether the slice is still the holder's.
+// uscl.U7. It held the lock for most of a second in place of a millisecond, and it is known who had it. Shown able to
+// fail: hf_uscl_end_section that does not ask whether the slice is still the holder's.
 TEST(uscl, AnUntimedSectionCountsFromWhenItsSliceWasTaken) {
     hf_uscl_t lock = HF_USCL_INIT;
     contend(lock);

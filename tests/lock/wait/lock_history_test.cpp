@@ -15,7 +15,7 @@
 // hot lock (PollsForAHotLock); a lock slow by its sleepers' windows alone (PollsWhereOnlySleepsMakeItSlow), or for ever
 // not slow (SleepsForASlowLock); who was woken told to take always, or to nap without an eighth, or whatever the rate,
 // or to learn just after the other way, or from too long windows, or other locks'; who comes told what was learnt
-// while naps were tried, or nothing when they are better (flexguard_trial_woken).
+// while naps were tried, or nothing when they are better (lock_history_woken).
 #include <gtest/gtest.h>
 #include <utility>
 
@@ -23,13 +23,13 @@
 
 namespace {
 
-struct flexguard_trial : testing::Test {
+struct lock_history : testing::Test {
     // A window passes in which the word is released so many times, as its way has it. Returns whether it was left.
     bool window(unsigned leaving, unsigned taking) { return window(leaving, taking, window_ns); }
 
     bool window(unsigned leaving, unsigned taking, uint64_t length_ns) {
-        bool left = leaves(&trial, &lock, releases, now_ns);
-        EXPECT_EQ(left, leaves(&trial, &lock, releases, now_ns + window_ns - 1)) << "one way in a window";
+        bool left = leaves(&history, &lock, releases, now_ns);
+        EXPECT_EQ(left, leaves(&history, &lock, releases, now_ns + window_ns - 1)) << "one arm in a window";
         releases = static_cast<hf_release_count>(releases + (left ? leaving : taking));
         now_ns += length_ns;
         return left;
@@ -43,136 +43,136 @@ struct flexguard_trial : testing::Test {
         return left;
     }
 
-    bool (*leaves)(hf_trial *, const void *, hf_release_count, uint64_t) = hf_trial_leaves;
-    uint64_t window_ns = HF_TRIAL_WINDOW_NS;
-    hf_trial trial{};
+    bool (*leaves)(hf_lock_history *, const void *, hf_release_count, uint64_t) = hf_history_defers;
+    uint64_t window_ns = HF_HISTORY_WINDOW_NS;
+    hf_lock_history history{};
     int lock{}, other{};
     uint64_t now_ns = 1'000'000'000;
     hf_release_count releases = 7;
 };
 
-TEST_F(flexguard_trial, TriesBothWays) {
+TEST_F(lock_history, TriesBothWays) {
     EXPECT_TRUE(window(1000, 1000)) << "a batch costs little where it does not pay";
     EXPECT_FALSE(window(1000, 1000));
 }
 
-TEST_F(flexguard_trial, KeepsWhatGetsItReleasedMoreOften) {
+TEST_F(lock_history, KeepsWhatGetsItReleasedMoreOften) {
     left_of(2, 1000, 1200);
     EXPECT_LE(left_of(8, 1000, 1200), 1);
-    trial = {};
+    history = {};
     left_of(2, 1200, 1000);
     EXPECT_GE(left_of(8, 1200, 1000), 7);
 }
 
-TEST_F(flexguard_trial, SeesThatTheOtherWayHasBecomeBetter) {
-    left_of(4 * HF_TWO_WAYS_PERIOD_MAX, 1000, 1200);
-    left_of(2 * HF_TWO_WAYS_PERIOD_MAX, 1400, 1000);
-    EXPECT_GE(left_of(HF_TWO_WAYS_PERIOD_MAX, 1400, 1000), HF_TWO_WAYS_PERIOD_MAX - 8);
+TEST_F(lock_history, SeesThatTheOtherWayHasBecomeBetter) {
+    left_of(4 * HF_EXPLORE_PERIOD_MAX, 1000, 1200);
+    left_of(2 * HF_EXPLORE_PERIOD_MAX, 1400, 1000);
+    EXPECT_GE(left_of(HF_EXPLORE_PERIOD_MAX, 1400, 1000), HF_EXPLORE_PERIOD_MAX - 8);
 }
 
-TEST_F(flexguard_trial, GoesOnTrying) {
+TEST_F(lock_history, GoesOnTrying) {
     left_of(2, 1000, 1200);
-    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MIN + 1, 1000, 1200), 1);
-    left_of(4 * HF_TWO_WAYS_PERIOD_MAX, 1000, 1200);
-    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MAX + 1, 1000, 1200), 1) << "but less often what is as bad as expected";
-    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MAX + 1, 1000, 1200), 1);
+    EXPECT_EQ(left_of(HF_EXPLORE_PERIOD_MIN + 1, 1000, 1200), 1);
+    left_of(4 * HF_EXPLORE_PERIOD_MAX, 1000, 1200);
+    EXPECT_EQ(left_of(HF_EXPLORE_PERIOD_MAX + 1, 1000, 1200), 1) << "but less often what is as bad as expected";
+    EXPECT_EQ(left_of(HF_EXPLORE_PERIOD_MAX + 1, 1000, 1200), 1);
 }
 
-TEST_F(flexguard_trial, TriesAgainSoonWhatWasBetterThanExpected) {
-    left_of(4 * HF_TWO_WAYS_PERIOD_MAX, 1000, 1200);
+TEST_F(lock_history, TriesAgainSoonWhatWasBetterThanExpected) {
+    left_of(4 * HF_EXPLORE_PERIOD_MAX, 1000, 1200);
     for (int windows = 0; !window(1300, 1200); windows++)
-        ASSERT_LE(windows, HF_TWO_WAYS_PERIOD_MAX);
-    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MIN + 1, 1000, 1200), 1);
+        ASSERT_LE(windows, HF_EXPLORE_PERIOD_MAX);
+    EXPECT_EQ(left_of(HF_EXPLORE_PERIOD_MIN + 1, 1000, 1200), 1);
 }
 
-TEST_F(flexguard_trial, AWindowThatNobodySawEndTellsNothing) {
+TEST_F(lock_history, AWindowThatNobodySawEndTellsNothing) {
     left_of(2, 1000, 1200);
     for (int i = 0; i < 64; i++)
-        window(60'000, 0, HF_TRIAL_STALE_NS);
+        window(60'000, 0, HF_HISTORY_STALE_NS);
     EXPECT_LE(left_of(8, 1000, 1200), 1);
 }
 
-TEST_F(flexguard_trial, AWindowForTheWorseWayMayEndUnseen) {
-    left_of(2 + HF_TWO_WAYS_PERIOD_MIN, 1000, 1200);
-    EXPECT_TRUE(window(1000, 1200, HF_TRIAL_STALE_NS));
-    EXPECT_EQ(left_of(HF_TWO_WAYS_PERIOD_MIN + 1, 1000, 1200), 1) << "the next comes as soon as if it had been seen";
+TEST_F(lock_history, AWindowForTheWorseWayMayEndUnseen) {
+    left_of(2 + HF_EXPLORE_PERIOD_MIN, 1000, 1200);
+    EXPECT_TRUE(window(1000, 1200, HF_HISTORY_STALE_NS));
+    EXPECT_EQ(left_of(HF_EXPLORE_PERIOD_MIN + 1, 1000, 1200), 1) << "the next comes as soon as if it had been seen";
 }
 
-TEST_F(flexguard_trial, ACountMayWrap) {
+TEST_F(lock_history, ACountMayWrap) {
     releases = UINT16_MAX;
     left_of(2, 1000, 1200);
     EXPECT_LE(left_of(8, 1000, 1200), 1);
 }
 
-TEST_F(flexguard_trial, AWindowWithoutAReleaseIsKnown) {
+TEST_F(lock_history, AWindowWithoutAReleaseIsKnown) {
     EXPECT_TRUE(window(0, 0));
     EXPECT_FALSE(window(0, 0));
 }
 
-TEST_F(flexguard_trial, TwoLocksTakeTurns) {
+TEST_F(lock_history, TwoLocksTakeTurns) {
     left_of(2, 1000, 1200);
     EXPECT_FALSE(window(1000, 1200));
-    EXPECT_TRUE(hf_trial_leaves(&trial, &other, 0, now_ns)) << "not its trial";
+    EXPECT_TRUE(hf_history_defers(&history, &other, 0, now_ns)) << "not its history";
     EXPECT_FALSE(window(1000, 1200)) << "and still this one's";
-    now_ns += HF_TRIAL_STALE_NS;
-    EXPECT_TRUE(hf_trial_leaves(&trial, &other, 0, now_ns));
-    EXPECT_FALSE(hf_trial_leaves(&trial, &other, 100, now_ns + window_ns)) << "now it is the other's";
+    now_ns += HF_HISTORY_STALE_NS;
+    EXPECT_TRUE(hf_history_defers(&history, &other, 0, now_ns));
+    EXPECT_FALSE(hf_history_defers(&history, &other, 100, now_ns + window_ns)) << "now it is the other's";
 }
 
-TEST_F(flexguard_trial, AClockMayBeBehind) {
+TEST_F(lock_history, AClockMayBeBehind) {
     EXPECT_TRUE(window(1000, 1200));
-    EXPECT_FALSE(hf_trial_leaves(&trial, &lock, releases, now_ns));
-    EXPECT_FALSE(hf_trial_leaves(&trial, &lock, releases, now_ns - 1));
-    EXPECT_EQ(trial.since_ns, now_ns) << "the same window";
+    EXPECT_FALSE(hf_history_defers(&history, &lock, releases, now_ns));
+    EXPECT_FALSE(hf_history_defers(&history, &lock, releases, now_ns - 1));
+    EXPECT_EQ(history.since_ns, now_ns) << "the same window";
 }
 
-TEST_F(flexguard_trial, BatchesClearlyPayWhereTheyGiveAnEighthMore) {
-    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &lock)) << "nothing is known";
+TEST_F(lock_history, BatchesClearlyPayWhereTheyGiveAnEighthMore) {
+    EXPECT_FALSE(hf_history_batches_clearly_pay(&history, &lock)) << "nothing is known";
     left_of(2, 1200, 1000);
-    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &lock)) << "only one way is";
+    EXPECT_FALSE(hf_history_batches_clearly_pay(&history, &lock)) << "only one arm is";
     left_of(8, 1200, 1000);
-    EXPECT_TRUE(hf_trial_batches_clearly_pay(&trial, &lock));
-    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &other));
-    trial = {};
+    EXPECT_TRUE(hf_history_batches_clearly_pay(&history, &lock));
+    EXPECT_FALSE(hf_history_batches_clearly_pay(&history, &other));
+    history = {};
     left_of(8, 1100, 1000);
-    EXPECT_FALSE(hf_trial_batches_clearly_pay(&trial, &lock));
+    EXPECT_FALSE(hf_history_batches_clearly_pay(&history, &lock));
 }
 
 // The same for a lock that is not hot.
-struct flexguard_trial_unhot : flexguard_trial {
-    flexguard_trial_unhot() { leaves = hf_trial_leaves_unhot; }
+struct lock_history_unhot : lock_history {
+    lock_history_unhot() { leaves = hf_history_defers_unhot; }
 };
 
-TEST_F(flexguard_trial_unhot, IsTakenUntilItIsKnown) {
+TEST_F(lock_history_unhot, IsTakenUntilItIsKnown) {
     EXPECT_FALSE(window(150, 100));
     EXPECT_TRUE(window(150, 100));
     EXPECT_GE(left_of(8, 150, 100), 7);
-    EXPECT_FALSE(hf_trial_leaves_unhot(&trial, &other, 0, now_ns - 1)) << "not its trial";
+    EXPECT_FALSE(hf_history_defers_unhot(&history, &other, 0, now_ns - 1)) << "not its history";
 }
 
-TEST_F(flexguard_trial_unhot, IsTakenWhereThatIsBetter) {
+TEST_F(lock_history_unhot, IsTakenWhereThatIsBetter) {
     EXPECT_LE(left_of(12, 100, 120), 2);
 }
 
-TEST_F(flexguard_trial_unhot, IsTakenWhereItsOwnerWillNotBeBackSoon) {
-    unsigned rare = HF_TRIAL_RATE_MIN / 10 - 1;
+TEST_F(lock_history_unhot, IsTakenWhereItsOwnerWillNotBeBackSoon) {
+    unsigned rare = HF_HISTORY_RATE_MIN / 10 - 1;
     EXPECT_EQ(left_of(64, 2 * rare, rare), 0);
-    trial = {};
+    history = {};
     EXPECT_GT(left_of(64, 2 * rare + 4, rare + 2), 32);
 }
 
-TEST_F(flexguard_trial_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
-    unsigned hot = HF_TRIAL_RATE_HOT / 10 + 10;
+TEST_F(lock_history_unhot, IsForOthersToLeaveWhereThatMakesItHot) {
+    unsigned hot = HF_HISTORY_RATE_HOT / 10 + 10;
     left_of(2, hot, 100);
     EXPECT_FALSE(window(hot, 100));
-    EXPECT_TRUE(hf_trial_leaves(&trial, &lock, releases, now_ns));
+    EXPECT_TRUE(hf_history_defers(&history, &lock, releases, now_ns));
 }
 
 // The same for threads that come, which poll ("leave") or sleep ("take").
-struct flexguard_trial_wait : flexguard_trial {
-    flexguard_trial_wait() {
-        leaves = [](hf_trial *trial_, const void *lock_, hf_release_count count, uint64_t at_ns) {
-            return hf_trial_may_find_it_hot(trial_, lock_, count, at_ns, true);
+struct lock_history_wait : lock_history {
+    lock_history_wait() {
+        leaves = [](hf_lock_history *trial_, const void *lock_, hf_release_count count, uint64_t at_ns) {
+            return hf_history_may_find_it_hot(trial_, lock_, count, at_ns, true);
         };
         window_ns = HF_RATE_WINDOW_NS;
     }
@@ -186,45 +186,45 @@ struct flexguard_trial_wait : flexguard_trial {
     static constexpr unsigned hot = HF_RATE_WINDOW_NS / static_cast<unsigned>(HF_HOT_NS) + 10;
 };
 
-TEST_F(flexguard_trial_wait, IsTriedBothWays) {
+TEST_F(lock_history_wait, IsTriedBothWays) {
     EXPECT_FALSE(sleeps_in_window(500, 500));
     EXPECT_TRUE(sleeps_in_window(500, 500));
     EXPECT_FALSE(sleeps_in_window(500, 500)) << "who comes polls where it is the same";
 }
 
-TEST_F(flexguard_trial_wait, SleepsWhereThatIsBetterByAnEighth) {
+TEST_F(lock_history_wait, SleepsWhereThatIsBetterByAnEighth) {
     slept_in(3, 500, 600);
     EXPECT_GE(slept_in(8, 500, 600), 7);
-    trial = {};
+    history = {};
     slept_in(3, 500, 550);
     EXPECT_LE(slept_in(8, 500, 550), 1);
-    EXPECT_LE(slept_in(4 * HF_TWO_WAYS_PERIOD_MAX, 500, 550), 12) << "the less often the longer that is known";
+    EXPECT_LE(slept_in(4 * HF_EXPLORE_PERIOD_MAX, 500, 550), 12) << "the less often the longer that is known";
 }
 
-TEST_F(flexguard_trial_wait, PollsForAHotLock) {
+TEST_F(lock_history_wait, PollsForAHotLock) {
     EXPECT_EQ(slept_in(64, hot, hot), 0);
 }
 
-TEST_F(flexguard_trial_wait, PollsWhereOnlySleepsMakeItSlow) {
+TEST_F(lock_history_wait, PollsWhereOnlySleepsMakeItSlow) {
     EXPECT_LE(slept_in(64, 2 * slow, slow), 8);
 }
 
-TEST_F(flexguard_trial_wait, SleepsForASlowLock) {
+TEST_F(lock_history_wait, SleepsForASlowLock) {
     slept_in(3, 500, 500);
     for (int windows = 0; windows < 64; windows++, now_ns += HF_RATE_WINDOW_NS, releases += slow)
-        leaves(&trial, &lock, releases, now_ns);
+        leaves(&history, &lock, releases, now_ns);
     EXPECT_EQ(slept_in(8, slow, slow), 8) << "though it was not slow before";
 }
 
-TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
+TEST_F(lock_history, ALockThatIsSlowIsKnownToBe) {
     bool known = false;
     auto comes = [&](const void *lock_, uint64_t after_ns, unsigned more_releases) {
         now_ns += after_ns;
         releases = static_cast<hf_release_count>(releases + more_releases);
-        hf_two_ways_begin(&trial.wait, HF_TRIAL_POLL, 0, HF_TWO_WAYS_PERIOD_MIN);
-        trial.wait.rate[HF_TRIAL_SLEEP] = 1; // who comes to a lock that is not slow polls
-        bool hot = hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, true);
-        known = hot == hf_trial_may_find_it_hot(&trial, lock_, releases, now_ns, false);
+        hf_explore_begin(&history.wait, HF_HISTORY_POLL, 0, HF_EXPLORE_PERIOD_MIN);
+        history.wait.rate[HF_HISTORY_SLEEP] = 1; // who comes to a lock that is not slow polls
+        bool hot = hf_history_may_find_it_hot(&history, lock_, releases, now_ns, true);
+        known = hot == hf_history_may_find_it_hot(&history, lock_, releases, now_ns, false);
         return !hot;
     };
     constexpr unsigned slow = HF_RATE_WINDOW_NS / HF_RATE_SLOW_NS - 1, not_slow = slow + 2;
@@ -234,7 +234,7 @@ TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
     EXPECT_TRUE(comes(&lock, 1, 0));
     EXPECT_TRUE(known);
     EXPECT_TRUE(comes(&lock, 0, 5 * slow)) << "no window has passed";
-    EXPECT_FALSE(comes(&other, 0, 0)) << "not its trial";
+    EXPECT_FALSE(comes(&other, 0, 0)) << "not its history";
     EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS, 0)) << "it was released more often since";
     EXPECT_FALSE(comes(&lock, HF_RATE_WINDOW_NS, not_slow));
     EXPECT_TRUE(known);
@@ -243,35 +243,35 @@ TEST_F(flexguard_trial, ALockThatIsSlowIsKnownToBe) {
     EXPECT_TRUE(comes(&lock, HF_RATE_WINDOW_NS, 0));
     now_ns -= 1;
     EXPECT_TRUE(comes(&lock, 0, 0)) << "a clock may be behind";
-    EXPECT_FALSE(comes(&other, HF_TRIAL_STALE_NS, 0));
+    EXPECT_FALSE(comes(&other, HF_HISTORY_STALE_NS, 0));
     EXPECT_FALSE(comes(&lock, 0, 0)) << "it is the other's now";
 }
 
 // The same for threads that were woken.
-struct flexguard_trial_woken : flexguard_trial {
-    flexguard_trial_woken() { begin(); }
+struct lock_history_woken : lock_history {
+    lock_history_woken() { begin(); }
 
     void begin() {
-        hf_trial_begin(&trial, &lock, releases, now_ns, HF_TRIAL_TAKE);
+        hf_history_begin(&history, &lock, releases, now_ns, HF_HISTORY_BARGE);
         napped_before = false;
     }
 
-    bool naps() const { return hf_trial_lets_woken_nap(&trial, &lock, now_ns); }
+    bool yields() const { return hf_history_lets_woken_sleep(&history, &lock, now_ns); }
     void pass(uint64_t ns, unsigned in_a_millisecond) {
         now_ns += ns;
         releases = static_cast<hf_release_count>(releases + in_a_millisecond * ns / 1'000'000);
-        hf_trial_look_after_nap(&trial, &lock, releases, now_ns);
+        hf_history_sample_after_sleep(&history, &lock, releases, now_ns);
     }
 
     // A window passes. Whether who was woken in it napped.
     bool naps_in_window(unsigned napping, unsigned taking) {
-        bool did = naps();
+        bool did = yields();
         unsigned rate = did ? napping : taking;
         if (did != std::exchange(napped_before, did))
-            pass(HF_TRIAL_WOKEN_SETTLES_NS, before != 0 ? before : rate);
+            pass(HF_HISTORY_WOKEN_SETTLES_NS, before != 0 ? before : rate);
         for (int i = 0; i < 3; i++) {
-            EXPECT_EQ(naps(), did) << "one way in a window";
-            pass(HF_TRIAL_WOKEN_WINDOW_NS / 3, rate);
+            EXPECT_EQ(yields(), did) << "one arm in a window";
+            pass(HF_HISTORY_WOKEN_WINDOW_NS / 3, rate);
         }
         return did;
     }
@@ -286,13 +286,13 @@ struct flexguard_trial_woken : flexguard_trial {
     unsigned before = 0; // the rate before a window for the other way; 0: as in it
 };
 
-TEST_F(flexguard_trial_woken, IsTriedBothWays) {
+TEST_F(lock_history_woken, IsTriedBothWays) {
     EXPECT_FALSE(naps_in_window(1000, 1000));
     EXPECT_TRUE(naps_in_window(1000, 1000));
     EXPECT_FALSE(naps_in_window(1000, 1000)) << "it takes the word where it is the same";
 }
 
-TEST_F(flexguard_trial_woken, NapsWhereThatIsBetterByAnEighth) {
+TEST_F(lock_history_woken, NapsWhereThatIsBetterByAnEighth) {
     napped_in(2, 1200, 1000);
     EXPECT_GE(napped_in(8, 1200, 1000), 7);
     begin();
@@ -300,58 +300,59 @@ TEST_F(flexguard_trial_woken, NapsWhereThatIsBetterByAnEighth) {
     EXPECT_LE(napped_in(8, 1100, 1000), 1);
 }
 
-TEST_F(flexguard_trial_woken, TakesAWordWhoseOwnerIsNotBackSoonOrAtOnce) {
-    EXPECT_EQ(napped_in(32, 2 * HF_TRIAL_RATE_MIN, HF_TRIAL_RATE_MIN - 2), 0);
+TEST_F(lock_history_woken, TakesAWordWhoseOwnerIsNotBackSoonOrAtOnce) {
+    EXPECT_EQ(napped_in(32, 2 * HF_HISTORY_RATE_MIN, HF_HISTORY_RATE_MIN - 2), 0);
     begin();
-    EXPECT_EQ(napped_in(32, 2 * HF_TRIAL_RATE_HOT, HF_TRIAL_RATE_HOT), 0);
+    EXPECT_EQ(napped_in(32, 2 * HF_HISTORY_RATE_HOT, HF_HISTORY_RATE_HOT), 0);
 }
 
-TEST_F(flexguard_trial_woken, WhatComesFirstAfterAnotherWayTellsNothing) {
+TEST_F(lock_history_woken, WhatComesFirstAfterAnotherWayTellsNothing) {
     before = 6000;
-    for (int i = 0; i < 4 * HF_TRIAL_NAP_PERIOD_MIN; i++)
+    for (int i = 0; i < 4 * HF_HISTORY_WOKEN_PERIOD_MIN; i++)
         naps_in_window(800, 1000);
-    EXPECT_EQ(hf_two_ways_rate(&trial.woken, HF_TRIAL_WOKEN_TAKES), 1001u);
-    EXPECT_EQ(hf_two_ways_rate(&trial.woken, HF_TRIAL_WOKEN_NAPS), 801u);
+    EXPECT_EQ(hf_explore_rate(&history.woken, HF_HISTORY_WOKEN_BARGES), 1001u);
+    EXPECT_EQ(hf_explore_rate(&history.woken, HF_HISTORY_WOKEN_SLEEPS), 801u);
 }
 
-TEST_F(flexguard_trial_woken, NothingIsLearntOfWhoComesWhileNapsAreTried) {
+TEST_F(lock_history_woken, NothingIsLearntOfWhoComesWhileNapsAreTried) {
     before = 6000;
     naps_in_window(3000, 5000);
-    for (int i = 0; i < 4 * HF_TRIAL_NAP_PERIOD_MIN; i++) {
+    for (int i = 0; i < 4 * HF_HISTORY_WOKEN_PERIOD_MIN; i++) {
         naps_in_window(3000, 5000);
-        for (unsigned way : {HF_TRIAL_POLL, HF_TRIAL_SLEEP})
-            EXPECT_NEAR(hf_two_ways_rate(&trial.wait, way), 5001, 10);
+        for (unsigned arm : {HF_HISTORY_POLL, HF_HISTORY_SLEEP})
+            EXPECT_NEAR(hf_explore_rate(&history.wait, arm), 5001, 10);
     }
-    napped_in(2 * HF_TWO_WAYS_PERIOD_MAX, 6000, 5000);
-    EXPECT_TRUE(naps());
-    EXPECT_GT(hf_two_ways_rate(&trial.wait, HF_TRIAL_POLL), 5900u) << "but when they are known to be better";
+    napped_in(2 * HF_EXPLORE_PERIOD_MAX, 6000, 5000);
+    EXPECT_TRUE(yields());
+    EXPECT_GT(hf_explore_rate(&history.wait, HF_HISTORY_POLL), 5900u) << "but when they are known to be better";
 }
 
-TEST_F(flexguard_trial_woken, AWindowThatIsTooLongTellsNothing) {
+TEST_F(lock_history_woken, AWindowThatIsTooLongTellsNothing) {
     napped_in(2, 1200, 1000);
-    ASSERT_TRUE(naps());
+    ASSERT_TRUE(yields());
     for (int i = 0; i < 64; i++)
-        pass(HF_TRIAL_WOKEN_STALE_NS, 1);
+        pass(HF_HISTORY_WOKEN_STALE_NS, 1);
     EXPECT_GE(napped_in(8, 1200, 1000), 7);
 }
 
-TEST_F(flexguard_trial_woken, NobodyNapsForALockThatWasNotLookedAtForLong) {
+TEST_F(lock_history_woken, NobodyNapsForALockThatWasNotLookedAtForLong) {
     napped_in(2, 1200, 1000);
-    EXPECT_TRUE(naps());
-    EXPECT_FALSE(hf_trial_lets_woken_nap(&trial, &other, now_ns));
-    EXPECT_FALSE(hf_trial_lets_woken_nap(&trial, &lock, now_ns + HF_TRIAL_WOKEN_STALE_NS));
-    hf_trial_look_after_nap(&trial, &other, releases, now_ns + HF_TRIAL_WOKEN_STALE_NS);
-    EXPECT_FALSE(hf_trial_lets_woken_nap(&trial, &lock, now_ns + HF_TRIAL_WOKEN_STALE_NS)) << "another lock's look";
+    EXPECT_TRUE(yields());
+    EXPECT_FALSE(hf_history_lets_woken_sleep(&history, &other, now_ns));
+    EXPECT_FALSE(hf_history_lets_woken_sleep(&history, &lock, now_ns + HF_HISTORY_WOKEN_STALE_NS));
+    hf_history_sample_after_sleep(&history, &other, releases, now_ns + HF_HISTORY_WOKEN_STALE_NS);
+    EXPECT_FALSE(hf_history_lets_woken_sleep(&history, &lock, now_ns + HF_HISTORY_WOKEN_STALE_NS))
+        << "another lock's sample";
 }
 
-TEST_F(flexguard_trial, ATurnEnds) {
-    EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns));
-    hf_trial_begin_turn(&trial, now_ns);
-    EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns - 1)) << "another CPU's clock";
-    EXPECT_FALSE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS - 1));
-    EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns + HF_TRIAL_TURN_NS));
-    hf_trial_begin(&trial, &other, 0, now_ns, HF_TRIAL_LEAVE);
-    EXPECT_TRUE(hf_trial_turn_is_over(&trial, now_ns)) << "another lock's";
+TEST_F(lock_history, ATurnEnds) {
+    EXPECT_TRUE(hf_history_turn_is_over(&history, now_ns));
+    hf_history_begin_turn(&history, now_ns);
+    EXPECT_FALSE(hf_history_turn_is_over(&history, now_ns - 1)) << "another CPU's clock";
+    EXPECT_FALSE(hf_history_turn_is_over(&history, now_ns + HF_HISTORY_TURN_NS - 1));
+    EXPECT_TRUE(hf_history_turn_is_over(&history, now_ns + HF_HISTORY_TURN_NS));
+    hf_history_begin(&history, &other, 0, now_ns, HF_HISTORY_DEFER);
+    EXPECT_TRUE(hf_history_turn_is_over(&history, now_ns)) << "another lock's";
 }
 
 } // namespace

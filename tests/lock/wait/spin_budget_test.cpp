@@ -10,21 +10,21 @@ namespace {
 
 constexpr int polls = 100;
 
-class patience : public testing::Test {
+class budget : public testing::Test {
 protected:
-    patience() : page_(std::make_unique<hf_hint_page>()) {
+    budget() : page_(std::make_unique<hf_hint_page>()) {
         page_->version = HF_HINT_VERSION;
         page_->monitor_state = HF_MONITOR_ALIVE;
         page_->heartbeat_ns = hf_monotonic_ns();
         hf_hint_listen_to(page_.get());
     }
-    ~patience() override { hf_hint_listen_to(nullptr); }
+    ~budget() override { hf_hint_listen_to(nullptr); }
 
     // Polls until there is none left, or for long; `progress` happens after each.
     template <class Progress>
-    static int polls_of(hf_patience patience, Progress progress) {
+    static int polls_of(hf_spin_budget budget, Progress progress) {
         int count = 0;
-        while (count < 1'000'000 && hf_patience_lasts(&patience, 1))
+        while (count < 1'000'000 && hf_spin_budget_lasts(&budget, 1))
             progress(++count);
         return count;
     }
@@ -33,34 +33,34 @@ protected:
     uint16_t releases_ = 7;
 };
 
-TEST_F(patience, EndsWithoutProgress) {
-    hf_patience without_progress{};
+TEST_F(budget, EndsWithoutProgress) {
+    hf_spin_budget without_progress{};
     without_progress.polls_left = polls;
     EXPECT_EQ(polls_of(without_progress, [](int) {}), polls);
-    EXPECT_EQ(polls_of(hf_patience_while(polls, &releases_), [](int) {}), polls);
+    EXPECT_EQ(polls_of(hf_spin_budget_of(polls, &releases_), [](int) {}), polls);
 }
 
-TEST_F(patience, CountsFromTheLastProgressOn) {
-    EXPECT_EQ(polls_of(hf_patience_while(polls, &releases_), [&](int count) { releases_ += count == 10; }), 2 * polls);
-    EXPECT_EQ(polls_of(hf_patience_while(polls, &releases_), [&](int count) { releases_ += count <= 1010; }),
+TEST_F(budget, CountsFromTheLastProgressOn) {
+    EXPECT_EQ(polls_of(hf_spin_budget_of(polls, &releases_), [&](int count) { releases_ += count == 10; }), 2 * polls);
+    EXPECT_EQ(polls_of(hf_spin_budget_of(polls, &releases_), [&](int count) { releases_ += count <= 1010; }),
               12 * polls);
 }
 
-TEST_F(patience, EndsEvenWithProgress) {
-    EXPECT_EQ(polls_of(hf_patience_while(polls, &releases_), [&](int) { releases_++; }),
-              (1 + HF_PATIENCE_RENEWALS) * polls);
+TEST_F(budget, EndsEvenWithProgress) {
+    EXPECT_EQ(polls_of(hf_spin_budget_of(polls, &releases_), [&](int) { releases_++; }),
+              (1 + HF_SPIN_BUDGET_RENEWALS) * polls);
 }
 
-TEST_F(patience, EndsWhenSpinningDoesNotPay) {
-    EXPECT_EQ(polls_of(hf_patience_while(polls, &releases_),
+TEST_F(budget, EndsWhenSpinningDoesNotPay) {
+    EXPECT_EQ(polls_of(hf_spin_budget_of(polls, &releases_),
                        [&](int count) { page_->scope[HF_SCOPE_MACHINE].preempted_critical_sections = count == 5; }),
               5);
 }
 
-TEST_F(patience, EndsWhenTheMonitorHasDied) {
+TEST_F(budget, EndsWhenTheMonitorHasDied) {
     page_->heartbeat_ns = hf_monotonic_ns() - 2 * HF_HEARTBEAT_STALE_NS;
-    EXPECT_LE(polls_of(hf_patience_while(1 << 14, &releases_), [&](int) { releases_++; }),
-              2 * HF_PATIENCE_FRESHNESS_POLLS);
+    EXPECT_LE(polls_of(hf_spin_budget_of(1 << 14, &releases_), [&](int) { releases_++; }),
+              2 * HF_SPIN_BUDGET_FRESHNESS_POLLS);
 }
 
 } // namespace

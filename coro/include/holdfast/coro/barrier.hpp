@@ -3,9 +3,10 @@
 //
 //      come_: 0 --arrive--> 1 --arrive--> ... count - 1 --arrive--> 0, the next round: all who wait go on
 //
-// B1  Who has waited to the end goes on after all of its round have come.
-// B2  The last one of a round lets all others go on, and does not wait. Nobody waits for a round that is over.
-// B3  An arrival counts, whatever becomes of the wait behind it: who gives up, or is destroyed, has come all the same.
+// coro.B1  Who has waited to the end goes on after all of its round have come.
+// coro.B2  The last one of a round lets all others go on, and does not wait. Nobody waits for a round that is over.
+// coro.B3  An arrival counts, whatever becomes of the wait behind it: who gives up, or is destroyed, has come all the
+// same.
 // Model: verify/coro/barrier.pml. Test: tests/coro/primitives_test.
 #pragma once
 
@@ -24,8 +25,8 @@ public:
 
     // co_await b.arrive_and_wait(). The last one schedules all others, O(n).
     [[nodiscard]] auto arrive_and_wait() noexcept { return detail::wait_for_ever<barrier>(*this); }
-    // With a limit: false when that was reached before all had come. The caller has come even so (B3), and must not
-    // come again for this round.
+    // With a limit: false when that was reached before all had come. The caller has come even so (coro.B3), and must
+    // not come again for this round.
     [[nodiscard]] auto arrive_and_wait(std::stop_token token) {
         return detail::wait_within_limits<barrier>(*this, 0, {std::nullopt, std::move(token)});
     }

@@ -2,10 +2,11 @@
 // A channel: values from any number of senders to any number of receivers, in order. Bounded; without room it is a
 // rendezvous.
 //
-// N1  A value that was sent is received once, unless the channel is destroyed with it, or, when an executor ends, the
+// coro.N1  A value that was sent is received once, unless the channel is destroyed with it, or, when an executor ends,
+// the
 //     receiver to whom it was handed.
-// N2  Receivers wait only while nothing is there, senders only while there is no room; each first come, first served.
-// N3  After close() nothing more is sent; what is there is still received; then receivers get nothing.
+// coro.N2  Receivers wait only while nothing is there, senders only while there is no room; each first come, first
+// served. coro.N3  After close() nothing more is sent; what is there is still received; then receivers get nothing.
 // Whom a send or a receive lets go on is scheduled, and the caller goes on: neither has a lock for which others would
 // wait, so an exchange would cost without a gain.
 // Model: verify/coro/channel.pml. Tests: tests/coro/primitives_test, tests/coro/ended_executor_test.
@@ -210,7 +211,7 @@ public:
     [[nodiscard]] bool await_ready() {
         this->done = false;
         if (!this->value)
-            return true; // awaited again (W5), and there is nothing left to send
+            return true; // awaited again (coro.W5), and there is nothing left to send
         this->done = this->of_.try_send(*this->value);
         return this->done || this->limits_passed();
     }

@@ -4,10 +4,11 @@
 //      wait: linked here, mutex released --> notified --> owner, or in the mutex's list --> has the mutex, goes on
 //                                       +--> limit reached --^
 //
-// C1  A notification that comes after a wait was linked reaches it, or one that came before it. It is linked before the
+// coro.C1  A notification that comes after a wait was linked reaches it, or one that came before it. It is linked
+// before the
 //     mutex is released, so what changed under the mutex is not missed.
-// C2  A notified waiter never runs only to find the mutex taken: it is put into the mutex's list, or made its owner.
-// C3  The guard has the mutex exactly while the coroutine runs: not while it waits, in either list.
+// coro.C2  A notified waiter never runs only to find the mutex taken: it is put into the mutex's list, or made its
+// owner. coro.C3  The guard has the mutex exactly while the coroutine runs: not while it waits, in either list.
 // Model: verify/coro/condition.pml. Test: tests/coro/primitives_test.
 #pragma once
 
@@ -126,7 +127,7 @@ public:
     [[nodiscard]] bool await_ready() {
         detail::require(held_.owns_lock(),
                         "a condition variable is waited for without its mutex: pass a guard that has it");
-        notified_ = false; // W5
+        notified_ = false; // coro.W5
         return limits_passed();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
@@ -160,7 +161,7 @@ public:
 private:
     friend class basic_condition_variable;
 
-    // C2. It can't be cancelled any more.
+    // coro.C2. It can't be cancelled any more.
     void lock_again(bool notified) noexcept {
         notified_ = notified;
         if (mutex_->own_or_wait(*this))

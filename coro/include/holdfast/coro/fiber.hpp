@@ -11,13 +11,17 @@
 //      ^                                                                 |
 //      +---- co_await of that, in the task's frame, off the stack <------+
 //
-// F1  Nobody touches a stack that runs but its thread: whoever is waited for learns of the task in its await_suspend,
+// coro.F1  Nobody touches a stack that runs but its thread: whoever is waited for learns of the task in its
+// await_suspend,
 //     when the function is off the thread.
-// F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws fiber_unwound,
+// coro.F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws
+// fiber_unwound,
 //     and the destructors of all that is on the stack have run before its memory goes.
-// F3  Exceptions are the function's: those that it handles, or that fly while a destructor waits, go with it to another
+// coro.F3  Exceptions are the function's: those that it handles, or that fly while a destructor waits, go with it to
+// another
 //     thread.
-// F4  Only the function waits. What runs on its stack by the way, for another (a coroutine that is on no executor and
+// coro.F4  Only the function waits. What runs on its stack by the way, for another (a coroutine that is on no executor
+// and
 //     was let go), finds no fiber.
 //
 // After await() a function may be on another thread: it keeps no address of a thread-local variable over it. (A
@@ -52,7 +56,7 @@ struct fiber_options {
     std::size_t stack_bytes = 64 * 1024; // rounded up to pages, 4096 at least. The page below it can't be accessed
 };
 
-// What await() throws when its task is gone (F2). Who catches it lets the function end all the same.
+// What await() throws when its task is gone (coro.F2). Who catches it lets the function end all the same.
 struct fiber_unwound {};
 
 namespace detail {
@@ -104,7 +108,7 @@ private:
     Awaiter &awaiter_;
 };
 
-// F3: what the C++ ABI (Itanium's) keeps for each thread. Its functions give the address, and its text the layout.
+// coro.F3: what the C++ ABI (Itanium's) keeps for each thread. Its functions give the address, and its text the layout.
 struct exceptions_in_flight {
     void *caught = nullptr;
     unsigned uncaught = 0;
@@ -137,7 +141,7 @@ public:
           inside_(boost::context::detail::make_fcontext(memory_.sp, memory_.size, begin)) {}
     fiber_stack(const fiber_stack &) = delete;
     fiber_stack &operator=(const fiber_stack &) = delete;
-    // F2
+    // coro.F2
     ~fiber_stack() {
         unwinding_ = true;
         if (waits_for_)
@@ -175,7 +179,7 @@ public:
             throw fiber_unwound{};
     }
 
-    // Whose function the caller is, or null (F4).
+    // Whose function the caller is, or null (coro.F4).
     static fiber_stack *current() noexcept {
         fiber_stack *one = on_this_thread();
         return one && one->context_ == current_context() ? one : nullptr;
@@ -199,7 +203,7 @@ private:
 
     boost::context::protected_fixedsize_stack allocator_;
     boost::context::stack_context memory_;
-    stack_books books_;
+    sanitizer_fiber books_;
     std::function<void()> body_;
     boost::context::detail::fcontext_t inside_; // where the function goes on
     boost::context::detail::fcontext_t outside_ = nullptr;
@@ -252,8 +256,8 @@ namespace this_fiber {
     return detail::fiber_stack::current() != nullptr;
 }
 
-// What co_await would give, for a caller inside of fiber(). Throws fiber_unwound (F2); std::logic_error where there is
-// no fiber. A result that is a reference must not be one into an awaiter, which is gone when this returns.
+// What co_await would give, for a caller inside of fiber(). Throws fiber_unwound (coro.F2); std::logic_error where
+// there is no fiber. A result that is a reference must not be one into an awaiter, which is gone when this returns.
 template <detail::awaitable Awaitable>
 decltype(auto) await(Awaitable &&of) {
     detail::fiber_stack *stack = detail::fiber_stack::current();

@@ -8,12 +8,14 @@
 //
 //      GUARD is set, in any state, by who changes the list of waiters; while it is set nobody else changes the word.
 //
-// M1  Exclusion. Who moves the word out of 0 is inside, or who was chosen by the owner.
-// M2  Nobody is forgotten: while a waiter is linked, HELD and WAITED are set; and the owner who finds WAITED looks for
+// coro.M1  Exclusion. Who moves the word out of 0 is inside, or who was chosen by the owner.
+// coro.M2  Nobody is forgotten: while a waiter is linked, HELD and WAITED are set; and the owner who finds WAITED looks
+// for
 //     a waiter before it lets go.
-// M3  The release of the word, or of the guard, is the unlocker's last touch: the next owner may destroy the mutex.
-// M4  What waits is resumed once (W1, W2 in waiter.hpp).
-// M5  Functions of others run inside a co_await alone. An unlock that is none, as a guard's destructor, queues the next
+// coro.M3  The release of the word, or of the guard, is the unlocker's last touch: the next owner may destroy the
+// mutex. coro.M4  What waits is resumed once (coro.W1, W2 in waiter.hpp).
+// coro.M5  Functions of others run inside a co_await alone. An unlock that is none, as a guard's destructor, queues the
+// next
 //     owner: it may be under a lock of its caller's which that function wants, or amid an exception.
 // Models: verify/coro/mutex.pml, verify/coro/with.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
 #pragma once
@@ -143,7 +145,8 @@ public:
         return limited_lock_awaiter(*this, 0, {std::nullopt, std::move(token)});
     }
 
-    // Unlocks where the caller can't be suspended: the next owner is queued. For destructors. Runs no function (M5).
+    // Unlocks where the caller can't be suspended: the next owner is queued. For destructors. Runs no function
+    // (coro.M5).
     void unlock_unsuspended() noexcept { unlock_by(passage::queued); }
 
     // For its guard.
@@ -213,7 +216,7 @@ private:
         return word_.compare_exchange_strong(expected, 0, std::memory_order_release, std::memory_order_relaxed);
     }
 
-    // M2, M3: the next owner, or null when the mutex is free now.
+    // coro.M2, M3: the next owner, or null when the mutex is free now.
     waiter *choose_or_release() noexcept {
         if (release_word())
             return nullptr;
@@ -306,7 +309,7 @@ private:
     }
 
     // choose_or_release, after whatever may be combined. Who was combined goes on only when the mutex is free or
-    // another's: it may know that it was the last, and destroy it (M3).
+    // another's: it may know that it was the last, and destroy it (coro.M3).
     waiter *next_owner() noexcept {
         waiter *next = choose_or_release();
         while (next && combine(*next)) {
@@ -317,7 +320,7 @@ private:
         return next;
     }
 
-    // M5.
+    // coro.M5.
     void unlock_by(passage how) noexcept {
         detail::section_ends(this);
         if (waiter *next = choose_or_release()) {
@@ -364,7 +367,7 @@ public:
     void await_resume() const noexcept {}
 
 private:
-    basic_mutex &of_; // may be gone once it is released (M3)
+    basic_mutex &of_; // may be gone once it is released (coro.M3)
     deferred frame_;
     bool released_ = false;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A counting semaphore, first come, first served.
 //
-// S1  Permits are not lost and not made: those that are free, plus those given to waiters, are those released.
-// S2  While somebody waits, no permit is free.
+// coro.S1  Permits are not lost and not made: those that are free, plus those given to waiters, are those released.
+// coro.S2  While somebody waits, no permit is free.
 // Model: verify/coro/semaphore.pml. Test: tests/coro/primitives_test.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A reader-writer mutex, first come, first served: a reader that comes after a waiting writer waits behind it.
 //
-// R1  Exclusion: one writer, or any number of readers.
-// R2  Nobody is forgotten: while the first in the list could enter, it is not in the list.
+// coro.R1  Exclusion: one writer, or any number of readers.
+// coro.R2  Nobody is forgotten: while the first in the list could enter, it is not in the list.
 // Model: verify/coro/shared.pml. Test: tests/coro/primitives_test.
 #pragma once
 
@@ -133,7 +133,7 @@ private:
     }
     bool take(const waiter *one) noexcept { return enter_as(one->kind); }
 
-    // R2: a writer, or as many readers as come before the next writer. Under the guard.
+    // coro.R2: a writer, or as many readers as come before the next writer. Under the guard.
     void admit(wait_list &chosen) noexcept {
         while (waiter *first = this->waiters_.first()) {
             if (!may_enter(first->kind))

@@ -52,7 +52,7 @@ inline bool exchange(std::coroutine_handle<> self, waiter &next, deferred &frame
         return true;
     }
     next.how = passage::at_once;
-    std::coroutine_handle<> handle = next.handle; // W3: as soon as `self` is queued, all may be gone
+    std::coroutine_handle<> handle = next.handle; // coro.W3: as soon as `self` is queued, all may be gone
     if (context->alone)
         defer(*context, self, frame);
     else

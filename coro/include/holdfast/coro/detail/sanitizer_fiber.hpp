@@ -30,10 +30,10 @@
 namespace holdfast::coro::detail {
 
 // Its functions are inlined whatever the options are: ThreadSanitizer counts calls and returns, each on one stack.
-class stack_books {
+class sanitizer_fiber {
 public:
 #ifdef HF_CORO_ADDRESS_SANITIZER
-    stack_books(const void *bottom, std::size_t bytes) noexcept : bottom_(bottom), bytes_(bytes) {}
+    sanitizer_fiber(const void *bottom, std::size_t bytes) noexcept : bottom_(bottom), bytes_(bytes) {}
     [[gnu::always_inline]] void entering() noexcept { __sanitizer_start_switch_fiber(&outer_, bottom_, bytes_); }
     [[gnu::always_inline]] void entered() noexcept {
         __sanitizer_finish_switch_fiber(inner_, &outer_bottom_, &outer_bytes_);
@@ -51,10 +51,10 @@ private:
     void *outer_ = nullptr; // frames that the sanitizer keeps apart
     void *inner_ = nullptr;
 #elif defined(HF_CORO_THREAD_SANITIZER)
-    stack_books(const void *, std::size_t) noexcept : inner_(__tsan_create_fiber(0)) {}
-    stack_books(const stack_books &) = delete;
-    stack_books &operator=(const stack_books &) = delete;
-    ~stack_books() { __tsan_destroy_fiber(inner_); }
+    sanitizer_fiber(const void *, std::size_t) noexcept : inner_(__tsan_create_fiber(0)) {}
+    sanitizer_fiber(const sanitizer_fiber &) = delete;
+    sanitizer_fiber &operator=(const sanitizer_fiber &) = delete;
+    ~sanitizer_fiber() { __tsan_destroy_fiber(inner_); }
     [[gnu::always_inline]] void entering() noexcept {
         outer_ = __tsan_get_current_fiber();
         __tsan_switch_to_fiber(inner_, 0);
@@ -67,7 +67,7 @@ private:
     void *inner_;
     void *outer_ = nullptr;
 #else
-    stack_books(const void *, std::size_t) noexcept {}
+    sanitizer_fiber(const void *, std::size_t) noexcept {}
     void entering() noexcept {}
     void entered() noexcept {}
     void leaving(bool) noexcept {}

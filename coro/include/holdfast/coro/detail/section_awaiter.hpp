@@ -72,7 +72,7 @@ public:
     // Uncontended, all is done here. Done, but with somebody waiting: await_suspend hands over.
     [[nodiscard]] bool await_ready() noexcept(!limited) {
         if (!of_.take_at_once(*this)) {
-            done_ = false; // W5
+            done_ = false; // coro.W5
             return limits_passed();
         }
         work();

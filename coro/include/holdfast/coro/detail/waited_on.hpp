@@ -22,7 +22,7 @@ namespace holdfast::coro {
 // Lets all of a list, which nobody else has, go on.
 inline void schedule_all(wait_list &chosen) noexcept {
     while (waiter *one = chosen.first()) {
-        chosen.unlink(*one); // W3: before it may go on
+        chosen.unlink(*one); // coro.W3: before it may go on
         schedule(*one);
     }
 }
@@ -31,7 +31,7 @@ inline void schedule_all(wait_list &chosen) noexcept {
 template <policy Policy>
 void schedule_owners(wait_list &chosen) noexcept {
     while (waiter *one = chosen.first()) {
-        chosen.unlink(*one); // W3
+        chosen.unlink(*one); // coro.W3
         hand_over_unsuspended<Policy>(*one);
     }
 }

@@ -7,13 +7,14 @@
 //        |                                         |
 //        +-- limit reached --> CANCELLED <---------+   (compare-and-swap: who wins decides)
 //
-// W1  One resumption. A waiter that was linked is resumed by who chose it or by who cancelled it, never by both.
-// W2  Who cancels may touch the primitive, since the wait has not ended and so nobody may destroy it. Who has lost the
+// coro.W1  One resumption. A waiter that was linked is resumed by who chose it or by who cancelled it, never by both.
+// coro.W2  Who cancels may touch the primitive, since the wait has not ended and so nobody may destroy it. Who has lost
+// the
 //     compare-and-swap touches nothing: the chosen one may have ended its wait and destroyed the primitive.
-// W3  Whoever resumes a waiter has copied what it needs of it before: the frame may be gone at once.
-// W4  A wait ends only when its limits are disarmed: after that neither the timer nor the stop request touches the
+// coro.W3  Whoever resumes a waiter has copied what it needs of it before: the frame may be gone at once.
+// coro.W4  A wait ends only when its limits are disarmed: after that neither the timer nor the stop request touches the
 //     frame.
-// W5  An awaiter that is kept may be awaited again: prepare() begins a wait that knows nothing of the one before.
+// coro.W5  An awaiter that is kept may be awaited again: prepare() begins a wait that knows nothing of the one before.
 // Model: verify/coro/mutex.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
 #pragma once
 
@@ -57,9 +58,9 @@ struct waiter {
     waiter(const waiter &) = delete;
     waiter &operator=(const waiter &) = delete;
 
-    // Nobody else knows this one yet, or any more (W4).
+    // Nobody else knows this one yet, or any more (coro.W4).
     void prepare(std::coroutine_handle<> self) noexcept {
-        state.store(wait_state::arming, std::memory_order_relaxed); // W5
+        state.store(wait_state::arming, std::memory_order_relaxed); // coro.W5
         handle = self;
         how = passage::queued;
         chosen_ns = 0;
@@ -173,7 +174,7 @@ struct wait_limits {
 };
 
 // A waiter that may give up. `withdraw` takes it out of its list, under the guard, and lets it go on; it runs on the
-// thread of the timer, or of who requested the stop, once the waiter is CANCELLED (W2).
+// thread of the timer, or of who requested the stop, once the waiter is CANCELLED (coro.W2).
 class limited_waiter : public waiter, private timer {
 public:
     explicit limited_waiter(wait_limits limits, void (*withdraw)(limited_waiter &) noexcept)
@@ -196,7 +197,7 @@ public:
             stop_.emplace(limits_.token, on_stop{this});
     }
 
-    // W4. Not under a guard: it waits for whoever is at it.
+    // coro.W4. Not under a guard: it waits for whoever is at it.
     void disarm() noexcept {
         stop_.reset();
         if (timed_)
