@@ -19,11 +19,15 @@
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
 // A lock is hot while many releases are seen: then its holder runs, whatever the hint says of others, and a sleeper's
-// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "What a waiter does"). A lock that
-// is known to be slow is not sampled. A waiter that finds the word free may defer to an owner that comes back for it,
-// for a slice (defer_policy.h), while the lock is released more often that way (lock_history.h). Meanwhile it yields
-// its CPU to others that want it (yield_policy.h). A waiter that polls and never finds the word free announces a
+// announcement is overtaken before the kernel can put it to sleep (docs/flexguard.md, "What a waiter does"). A lock
+// that is known to be slow is not sampled. A waiter that finds the word free may defer to an owner that comes back for
+// it, for a slice (defer_policy.h), while the lock is released more often that way (lock_history.h). Meanwhile it
+// yields its CPU to others that want it (yield_policy.h). A waiter that polls and never finds the word free announces a
 // sleeper. A woken waiter may sleep briefly before it competes again.
+//
+// A real-time thread goes before all of them (realtime_waiters.h): it stands in no queue, defers to nobody, and sleeps
+// where spinning does not pay. As soon as it comes it announces a sleeper, so that each unlock calls the kernel, during
+// which the word is free.
 //
 // Invariants: word.I1, I2, I4 in park/word_lock.h; queue.I3, I5 in waiter_queue.h; wait.P1, P2 in defer_policy.h;
 // wait.P3 to P5 in yield_policy.h; wait.T1 in lock_history.h.
@@ -128,7 +132,8 @@ static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_
 }
 
 // A woken waiter may be the only one that was woken, while others sleep (word.I2). Before it yields it announces them
-// again, as if it were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when it looked.
+// again, as if it were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when
+// it looked.
 static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
     if (held == HF_WORD_HELD)
         return true;
