@@ -104,7 +104,8 @@ struct hf_hint_page {
     uint64_t unseen_switches_total; // counted threads that got the CPU without the monitor seeing it
     uint64_t repairs_total;         // times that a count was found wrong and set right
     uint64_t switch_storms_total;   // times that a group was left alone, a second each
-    uint64_t reserved1[4];
+    uint64_t unreadable_total;      // threads whose words could not be read at a switch, hence taken for not critical
+    uint64_t reserved1[3];
 
     struct hf_hint_scope scope[HF_HINT_SCOPES];
     struct hf_hint_group group[HF_HINT_GROUPS]; // hardly ever changes

@@ -42,7 +42,7 @@ extern "C" {
 #define HF_SERVICE_DIRECTORY "/run/holdfast" // root's, or made by root for the service's user
 #define HF_SERVICE_SOCKET HF_SERVICE_DIRECTORY "/monitor.sock"
 
-#define HF_REGISTRATION_VERSION 7
+#define HF_REGISTRATION_VERSION 8
 
 // How long a process waits for its monitor before it goes on without one, for good. Every program that starts waits so
 // long for one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for it
@@ -109,6 +109,7 @@ struct hf_monitor_status {
     uint64_t preemptions_total;
     uint64_t sleeps_total;
     uint64_t uncounted_total;
+    uint64_t unreadable_total;
     uint64_t unseen_switches_total;
     uint64_t switch_storms_total;
     uint64_t audits_total; // comparisons of the count with the truth, and what came of them

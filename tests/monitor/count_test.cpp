@@ -270,6 +270,21 @@ void expect_to_survive_a_storm_of_kills(monitor &watcher) {
     EXPECT_EQ(watcher.page().uncounted_total, 0u);
 }
 
+// A record that lies where the process has no memory: the thread is taken for not critical, and that is counted.
+// Shown able to fail: without count_unreadable() the total stays 0.
+TEST_F(count, CountsThreadsThatItCannotRead) {
+    followed_child sleeper(*watcher, [] {
+        for (;;)
+            usleep(1000);
+    });
+    const std::uint64_t before = watcher->page().unreadable_total;
+    watcher->forget(sleeper.pidfd());
+    constexpr std::int64_t far_away = std::int64_t{1} << 45; // above a thread pointer near the stack: no user memory
+    ASSERT_EQ(watcher->follow(sleeper.pidfd(), far_away), 0);
+    EXPECT_TRUE(comes_true([&] { return watcher->page().unreadable_total > before + 10; }));
+    EXPECT_EQ(watcher->page().scope[HF_SCOPE_MACHINE].preempted_critical_sections, 0u);
+}
+
 TEST_F(count, SurvivesAStormOfKills) {
     expect_to_survive_a_storm_of_kills(*watcher);
 }

@@ -13,6 +13,8 @@ std::span<const monitor_figure> monitor_figures() {
         {"preemptions_total", "holdfast_preemptions_total", "critical sections preempted", &status::preemptions_total},
         {"sleeps_total", "holdfast_sleeps_total", "critical sections that slept", &status::sleeps_total},
         {"uncounted_total", "holdfast_uncounted_total", "not counted, for want of memory", &status::uncounted_total},
+        {"unreadable_total", "holdfast_unreadable_total", "threads that could not be looked at",
+         &status::unreadable_total},
         {"unseen_switches_total", "holdfast_unseen_switches_total", "switches hidden by the kernel",
          &status::unseen_switches_total},
         {"switch_storms_total", "holdfast_switch_storms_total", "seconds in which a program was not looked at",

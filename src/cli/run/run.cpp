@@ -77,6 +77,8 @@ void print_monitor_totals(const session &session) {
         print_count("requests refused", totals.refusals_total);
     print_count("critical sections preempted", totals.preemptions_total);
     print_count("critical sections that slept", totals.sleeps_total);
+    if (totals.unreadable_total > 0)
+        print_count("threads that could not be looked at", totals.unreadable_total);
     if (totals.unseen_switches_total > 0)
         print_count("switches hidden by the kernel", totals.unseen_switches_total);
     if (totals.switch_storms_total > 0)

@@ -132,8 +132,9 @@ hf_monitor_status session::monitor_totals() const {
     if (!uses_service())
         return server_->status();
     hf_monitor_status now = ask_service(service_socket()).status, before = service_.status;
-    for (auto total : {&hf_monitor_status::preemptions_total, &hf_monitor_status::sleeps_total,
-                       &hf_monitor_status::unseen_switches_total, &hf_monitor_status::switch_storms_total})
+    for (auto total :
+         {&hf_monitor_status::preemptions_total, &hf_monitor_status::sleeps_total, &hf_monitor_status::unreadable_total,
+          &hf_monitor_status::unseen_switches_total, &hf_monitor_status::switch_storms_total})
         now.*total -= std::min(now.*total, before.*total); // it may have been restarted
     return now;
 }

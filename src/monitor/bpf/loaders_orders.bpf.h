@@ -98,7 +98,8 @@ int reset(void *context) {
     clear_counts(page);
     for (int i = 0; i < HF_HINT_SCOPES; i++)
         element(page->scope, i)->preemptions_total = element(page->scope, i)->sleeps_total = 0;
-    page->uncounted_total = page->unseen_switches_total = page->repairs_total = page->switch_storms_total = 0;
+    page->uncounted_total = page->unreadable_total = page->unseen_switches_total = 0;
+    page->repairs_total = page->switch_storms_total = 0;
     return 0;
 }
 

@@ -60,12 +60,22 @@ static bool is_ending(struct task_struct *task) {
     return task->signal->flags & ENDING_FLAGS;
 }
 
+// A program at a switch can't wait for a page that is not there (swapped out, or never touched).
+static bool count_unreadable(void) {
+    struct hf_hint_page *page = hint_page();
+    if (page)
+        __sync_fetch_and_add(&page->unreadable_total, 1);
+    return false;
+}
+
 static bool record_is_critical(const char *record_pointer_at, struct hf_critical_words *words) {
     const void *record;
-    if (bpf_probe_read_user(&record, sizeof(record), record_pointer_at) || !record)
+    if (bpf_probe_read_user(&record, sizeof(record), record_pointer_at))
+        return count_unreadable();
+    if (!record)
         return false;
     if (bpf_probe_read_user(words, sizeof(*words), record))
-        return false;
+        return count_unreadable();
     return hf_is_critical(words);
 }
 

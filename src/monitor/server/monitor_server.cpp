@@ -211,6 +211,7 @@ struct monitor_server::serving {
         told.preemptions_total = all.preemptions_total;
         told.sleeps_total = all.sleeps_total;
         told.uncounted_total = page.uncounted_total;
+        told.unreadable_total = page.unreadable_total;
         told.unseen_switches_total = page.unseen_switches_total;
         told.switch_storms_total = page.switch_storms_total;
         told.audits_total = kernel_monitor->audits_total();
