@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "cli/start/launch.hpp"
 #include "measure/quantity.hpp"
 
@@ -29,29 +30,11 @@ namespace {
 constexpr std::size_t kept_bytes_max = 64 << 20;
 constexpr std::chrono::seconds grace{2}; // from being asked to end to being killed
 
-// A descriptor that is closed in time.
-class descriptor {
-public:
-    explicit descriptor(int fd) : fd_(fd) {
-        if (fd < 0)
-            throw std::system_error(errno, std::generic_category(), "can't prepare to start a program");
-    }
-    ~descriptor() { close(); }
-    descriptor(descriptor &&other) noexcept : fd_(other.release()) {}
-    descriptor(const descriptor &) = delete;
-    descriptor &operator=(const descriptor &) = delete;
-
-    int get() const { return fd_; }
-    int release() { return std::exchange(fd_, -1); }
-    void close() {
-        if (fd_ >= 0)
-            ::close(fd_);
-        fd_ = -1;
-    }
-
-private:
-    int fd_;
-};
+descriptor opened(int fd) {
+    if (fd < 0)
+        throw std::system_error(errno, std::generic_category(), "can't prepare to start a program");
+    return descriptor(fd);
+}
 
 struct pipe_ends {
     descriptor reading;
@@ -62,13 +45,13 @@ pipe_ends make_pipe() {
     std::array<int, 2> fds{-1, -1};
     if (pipe2(fds.data(), O_CLOEXEC) < 0)
         fds = {-1, -1};
-    return {descriptor(fds[0]), descriptor(fds[1])};
+    return {opened(fds[0]), opened(fds[1])};
 }
 
 descriptor make_input(const std::string &text) {
     if (text.empty())
-        return descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    descriptor memory(memfd_create("input", MFD_CLOEXEC));
+        return opened(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    descriptor memory = opened(memfd_create("input", MFD_CLOEXEC));
     if (write(memory.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
         throw std::system_error(errno, std::generic_category(), "can't prepare a program's input");
     lseek(memory.get(), 0, SEEK_SET);

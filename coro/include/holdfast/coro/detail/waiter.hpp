@@ -138,30 +138,28 @@ private:
     waiter *last_ = nullptr;
 };
 
-// Lets a waiter that was chosen, or cancelled, go on elsewhere. Not a touch of it after this.
-inline void schedule(waiter &one) noexcept {
+// Lets a waiter that was chosen, or cancelled, go on elsewhere: where this function of its executor puts it. Not a
+// touch of the waiter after this.
+template <void (executor_base::*Put)(std::coroutine_handle<>) noexcept>
+void schedule_by(waiter &one) noexcept {
     std::coroutine_handle<> handle = one.handle;
     if (executor_base *home = one.home)
-        home->schedule(handle);
+        (home->*Put)(handle);
     else
         run_here_by_hand(handle);
 }
 
-// The same, for one that others wait for: it was given a lock.
+inline void schedule(waiter &one) noexcept {
+    schedule_by<&executor_base::schedule>(one);
+}
+
+// For one that others wait for: it was given a lock.
 inline void schedule_owner(waiter &one) noexcept {
-    std::coroutine_handle<> handle = one.handle;
-    if (executor_base *home = one.home)
-        home->schedule_urgent(handle);
-    else
-        run_here_by_hand(handle);
+    schedule_by<&executor_base::schedule_urgent>(one);
 }
 
 inline void schedule_elsewhere(waiter &one) noexcept {
-    std::coroutine_handle<> handle = one.handle;
-    if (executor_base *home = one.home)
-        home->schedule_rotated(handle);
-    else
-        run_here_by_hand(handle);
+    schedule_by<&executor_base::schedule_rotated>(one);
 }
 
 // Until when, and until whose request, a wait may take.
