@@ -18,16 +18,14 @@
 //        +--> OWNER'S              ^      thief: recall (guard), the youngest; only when nothing is anybody's
 //
 // pool.B1  Each entry is taken once. What is anybody's is taken under the guard. What is the owner's is taken by the
-// owner,
-//     which first moves `front` past it and then finds it below `limit`; or by a thief, which first moves `limit` below
-//     it and then finds `front` not past it. In the total order of these sequentially consistent operations one of
-//     the two sees the other: the owner then goes on under the guard, the thief gives its recall up.
+//     owner, which first moves `front` past it and then finds it below `limit`; or by a thief, which first moves
+//     `limit` below it and then finds `front` not past it. In the total order of these sequentially consistent
+//     operations one of the two sees the other: the owner then goes on under the guard, the thief gives its recall up.
 // pool.B2  An entry's slot is written again only when it has been taken. The owner puts below `room_end_` alone, which
-// it
-//     moves under the guard: who took from there has done so under the guard before, or is the owner.
+//     it moves under the guard: who took from there has done so under the guard before, or is the owner.
 // pool.B3  An entry that is here all the while that looks_empty() reads is seen (pool.P1, worker_sleep.hpp). What was
-// taken is
-//     counted before it is gone from here, and read before `back`: so whoever sees a count sees at least as many put.
+//     taken is counted before it is gone from here, and read before `back`: so whoever sees a count sees at least as
+//     many put.
 //
 // In BWoS nobody can take what is in the owner's block. Here a thief can (recall), since a worker must not sleep while
 // something is ready, even if that lies behind a coroutine that runs long. It costs the owner the order of a store and

@@ -49,7 +49,7 @@ static __attribute__((noinline, cold)) void add_own_to(uint64_t *seen) {
         hf_store_relaxed(&cpus.known, all);
 }
 
-// One thread ends it. Who adds to it all the same, having seen it before, is too late for one second.
+// One thread ends it. A thread that adds to it all the same, having seen it before, is too late for one second.
 static __attribute__((noinline, cold)) void end_window_if_over(void) {
     uint64_t now_ns = hf_monotonic_ns(), ends_ns = hf_load_relaxed(&cpus.ends_ns);
     if (now_ns < ends_ns || !hf_cas_acquire(&cpus.ends_ns, ends_ns, now_ns + HF_WINDOW_NS))

@@ -66,9 +66,8 @@ struct hf_hint_scope {
 // do the children that it forks. The first group's scope is HF_SCOPE_MACHINE for ever.
 //
 // scope.S1  What a group reads, all its threads' marks are in: `reads` is HF_SCOPE_MACHINE, which every mark is in, or
-// it is
-//     `counts_in`, and then no thread of the group has a mark from when that was another (tests/monitor/scopes_test,
-//     verify/monitor/scope.pml).
+//     it is `counts_in`, and then no thread of the group has a mark from when that was another
+//     (tests/monitor/scopes_test, verify/monitor/scope.pml).
 enum { HF_GROUP_OF_ALL = 0 };
 
 struct hf_hint_group {

@@ -151,8 +151,8 @@ struct hf_process_absences {
 // a monitor. Requires that no other thread of the process runs yet.
 void hf_register(void);
 
-// Who links Holdfast and takes no locks that matter (the command itself) defines this as false, and is not registered
-// when it starts.
+// A program that links Holdfast and takes no locks that matter (the command) defines this as false, and isn't
+// registered when it starts.
 extern bool hf_registers_at_start;
 
 // Fills `address` from the name of a socket. Returns its length, or 0 when the name does not fit.

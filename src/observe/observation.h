@@ -15,8 +15,7 @@
 // What comes to be observed while something else is, is noted at once, but for how long it is held.
 //
 // notes.O1  Noting never waits, fails or touches a lock's memory: it knows the address only. So it changes neither who
-// owns a
-//     lock nor who is woken, and the lock may be gone.
+//     owns a lock nor who is woken, and the lock may be gone.
 // notes.O2  A forked child notes nothing until it has memory of its own: the pointer to its parent's is wiped by the
 // fork. A signal handler that takes locks may spoil the observation that it interrupts; nothing else.
 #ifndef HF_OBSERVE_OBSERVATION_H

@@ -23,13 +23,11 @@
 // been asked for the memory before (notes.N6).
 //
 // notes.N1  A place never changes hands. So who has found a lock's place may remember it, and an entry sums up all
-// locks that
-//     have ever lain at its address.
+//     locks that have ever lain at its address.
 // notes.N2  Counts only grow. They are added relaxed, each by itself: a reader that looks between two of them sees one
 //     without the other.
 // notes.N3  A lock is in one of the HF_STATISTICS_PROBES places of a level from its first one there on, if by then
-// those of
-//     all levels before were others'; or in none: then it is counted in `not_noted`.
+//     those of all levels before were others'; or in none: then it is counted in `not_noted`.
 // notes.N6  An address stands in a place only when there is memory behind the whole entry, and a tid in a row likewise.
 // Were
 //     it found missing by a store, that would end the process (SIGBUS: vm.overcommit_memory=2).

@@ -20,10 +20,9 @@
 //
 // word.I1  Exclusion. Only the thread that moved the word out of FREE is inside.
 // word.I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake
-// one, or
-//     to look whether there is one (sleeper_counts.h), or a woken thread is on its way to store that, or to find it
-//     stored. Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who
-//     still sleeps.
+//     one, or to look whether there is one (sleeper_counts.h), or a woken thread is on its way to store that, or to
+//     find it stored. Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know
+//     who still sleeps.
 // word.I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
 //     uses the address only, never what it holds.
 // Modelled in verify/lock/word_lock.pml and verify/lock/flexguard.pml; queue.I3 and I5, on the queue, are stated in

@@ -15,9 +15,9 @@
 // above the thread's, here as in the C library's own waits. Costs two calls a wait, and nothing where nobody waits.
 //
 // left_wait.L1  What undo() reads was stored before what it undoes, or after: each store that it depends on is the
-// thread's own,
-//     in program order. Where a state is changed in the same instant as it is noted lie a few instructions in which a
-//     handler that leaves finds neither; they cost what POSIX says they may cost, since it allows no such jump at all.
+//     thread's own, in program order. Where a state is changed in the same instant as it is noted lie a few
+//     instructions in which a handler that leaves finds neither; they cost what POSIX says they may cost, since it
+//     allows no such jump at all.
 #ifndef HF_THREAD_LEFT_WAIT_H
 #define HF_THREAD_LEFT_WAIT_H
 

@@ -9,7 +9,8 @@
 //
 // barrier.B1  Together. Nobody leaves before all tickets of its round are taken.
 // barrier.B2  Nobody stays. Each full round adds one to `rounds` and then wakes all; a waiter sleeps on the `rounds` it
-// saw. barrier.B3  `left` is the last touch. Who destroys waits until as many have left as had tickets of full rounds.
+//     saw.
+// barrier.B3  `left` is the last touch. The destroyer waits until as many have left as had tickets of full rounds.
 // Modelled in verify/lock/barrier.pml.
 #ifndef HF_LOCK_BARRIER_H
 #define HF_LOCK_BARRIER_H

@@ -7,32 +7,32 @@
 //                   | deadline, cancellation: leave() --> GONE --> out  | leave() comes too late
 //                   +---------------------------------------------------+
 //
-// Who chooses also has to see to it that each of the chosen gets its turn; preload/cond.c does.
+// The chooser also has to see to it that each of the chosen gets its turn; preload/cond.c does.
 //
 // The order is that of coming, but real-time threads (thread/realtime.h) are before others, by priority: chosen first,
 // and first to have their turns.
 //
 // Meanwhile it sleeps on the turn's word. Before that it polls it for a moment, where that has been of use at this
 // condition variable, or at another that shares its list's lock: to be woken takes longer than to do what most waiters
-// wait for, on a CPU that has gone to sleep itself ten times as long. Who gives a turn to one that polls calls no
-// kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
+// wait for, on a CPU that has gone to sleep itself ten times as long. A thread that gives a turn to one that polls
+// calls no kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
 //
 // Invariants:
 // condition.C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the
-// list's lock. condition.C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives
+//     list's lock.
+// condition.C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives
 // it the turn may still
 //     touch its node. Each has a word for it, which keeps a turn that comes early.
 // condition.C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its
-// place. condition.C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed
-// and its memory
-//     freed: they do not touch it any more. So the store that makes the list empty is the last one, as it is seen
-//     without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
+//     place.
+// condition.C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed and its
+//     memory freed: they do not touch it any more. So the store that makes the list empty is the last one, as it is
+//     seen without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
 //     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose
 //     (condition.C3).
 // condition.C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner
-// of the
-//     mutex does not wake the chosen: it moves their sleep from the turn's word to the mutex's, where each unlock
-//     wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (sleep.S1,
+//     of the mutex does not wake the chosen: it moves their sleep from the turn's word to the mutex's, where each
+//     unlock wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (sleep.S1,
 //     park/sleeper_counts.h) until it has the mutex, and it takes it as that, however its sleep ended: the wake that it
 //     may have had was one of the word's (word.I2, park/word_lock.h). So who joins will take the mutex again.
 // Modelled in verify/lock/condition.pml.

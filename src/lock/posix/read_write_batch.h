@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who has to wait for a hot reader-writer lock leaves it to those who have it, for a slice.
+// Batches of a hot reader-writer lock: a thread that has to wait for it leaves it to those that have it, for a slice.
 //
 // Threads that do nothing but use one lock, for some ten nanoseconds at a time, are fastest one after another: when two
 // CPUs use it at the same time its line goes to and fro at each use, for readers as for writers. A mutex has batches
@@ -20,10 +20,10 @@
 // fifth of what two writers do with sections of a third of a microsecond. Where spinning does not pay the choice is
 // between a look and the kernel.
 //
-// rwlock.B1  Bounded, as wait.P1 to P4 have it (defer_policy.h, yield_policy.h). Who polls here is no holder, and
-// neither
-//     counted as a reader nor announced as a sleeper or as a writer that waits: nobody waits for it, and no wake can be
-//     meant for it. Hence rwlock.RW1 to RW4 are what they are without.
+// rwlock.B1  Bounded, as wait.P1 to P4 have it (defer_policy.h, yield_policy.h). A thread that polls here is no holder,
+// and
+//     neither counted as a reader nor announced as a sleeper or as a writer that waits: nobody waits for it, and no
+//     wake can be meant for it. Hence rwlock.RW1 to RW4 are what they are without.
 #ifndef HF_LOCK_READ_WRITE_BATCH_H
 #define HF_LOCK_READ_WRITE_BATCH_H
 

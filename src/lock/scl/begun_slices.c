@@ -35,8 +35,8 @@ static bool is_waited_for(const struct hf_slices *slices, const struct hf_thread
     return owner && hf_load_relaxed(&owner->thread) == self;
 }
 
-// While somebody waits at a lock it exists: a sleeper looks at no other. Who comes to wait just now may be missed, and
-// then waits for the slice's end.
+// While somebody waits at a lock it exists: a sleeper looks at no other. A waiter that comes just now may be missed,
+// and then waits for the slice's end.
 static void leave_all(struct hf_thread_record *self, bool exits) {
     for (int i = 0; i < HF_BEGUN_SLICES && begun.slices[i]; i++) {
         if (exits || is_waited_for(begun.slices[i], self))

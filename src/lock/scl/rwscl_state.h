@@ -3,7 +3,7 @@
 //
 // Three kinds of words, each with its own job:
 //
-// The word (park/word_lock.h) is a mutex. Who has it may write, or change whose slice it is; nobody else may. A writer
+// The word (park/word_lock.h) is a mutex. Its owner may write, or change whose slice it is; nobody else may. A writer
 // that finds the slice to be the readers' keeps the word while it waits for its end: it is the front writer.
 //
 // A gate (one for each NUMA node): bits 2..31 READERS, counted; bit 1 TIMED; bit 0 CLOSED.
@@ -34,27 +34,21 @@
 //
 // Invariants:
 // rwscl.RS1 Exclusion. A writer is inside only with the word, in WRITERS without FRONT. There the gates are closed and
-// the
-//     readers that they had counted have left. All readers inside are in the gates' sum plus `draining`.
+//     the readers that they had counted have left. All readers inside are in the gates' sum plus `draining`.
 // rwscl.RS2 The front writer is woken. While it waits for readers' slice it sleeps until the slice's end at most. While
-// it
-//     drains, it is awake, or `draining` is above 0 and says that it sleeps: then the last reader wakes it.
+//     it drains, it is awake, or `draining` is above 0 and says that it sleeps: then the last reader wakes it.
 // rwscl.RS3 Readers are woken. While a reader sleeps, the state has READERS_WAIT, and WRITERS or OVER; or who has
-// opened the
-//     gates, or given up waiting for the readers, is on its way to wake them all.
+//     opened the gates, or given up waiting for the readers, is on its way to wake them all.
 // rwscl.RS4 Somebody keeps the time of the writers' slice. While a reader sleeps in WRITERS or OVER, the state has
-// KEEPER and
-//     its keeper sleeps no longer than until its next look; or somebody is on its way to open the gates or to wake a
-//     reader, which becomes the keeper. Hence writers that stay away do not hold up the readers.
+//     KEEPER and its keeper sleeps no longer than until its next look; or somebody is on its way to open the gates or
+//     to wake a reader, which becomes the keeper. Hence writers that stay away do not hold up the readers.
 // rwscl.RS5 FRONT and OVER do not outlast the front writer: who clears FRONT clears OVER by the same operation, and
-// OVER is
-//     set by a compare-and-swap from a state with FRONT.
+//     OVER is set by a compare-and-swap from a state with FRONT.
 // rwscl.RS6 Who reads does not wait for who waits for it. A thread that says that it reads already is let in at once
 //     (hf_rwscl_read_again). A reader may also wait for another thread that waits to read: so a drain that lasts too
 //     long is given up, the readers have another slice, and the next drain may last twice as long.
 // word.I4  Release is the last touch (park/word_lock.h) for whoever is followed by a writer: a reader's subtraction, at
-// the
-//     gate or, if that is closed, from `draining`; a writer's release of the word.
+//     the gate or, if that is closed, from `draining`; a writer's release of the word.
 // Exclusion and wake-ups do not rest on clocks. Modelled in verify/lock/rwscl.pml.
 #ifndef HF_LOCK_RWSCL_STATE_H
 #define HF_LOCK_RWSCL_STATE_H
@@ -91,7 +85,7 @@ enum hf_rwscl_draining {
     HF_DRAIN_READER = 2,
 };
 
-// Kinds of sleepers on the state. Who naps is a writer that waits for the word, and is woken by the round's end.
+// Kinds of sleepers on the state. HF_RWSCL_NAPS is a writer that waits for the word, and is woken by the round's end.
 enum { HF_RWSCL_SLEEPS_TO_READ = 1, HF_RWSCL_SLEEPS_IN_FRONT = 2, HF_RWSCL_NAPS = 4 };
 
 // Is it the readers' turn to wait?

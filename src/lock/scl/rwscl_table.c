@@ -119,7 +119,7 @@ static bool is_waited_for(const hf_rwscl_t *lock) {
            (!(lock->state & HF_RWSCL_WRITERS) && lock->word != HF_WORD_FREE);
 }
 
-// In a forked child. Who waited is not there, and neither is a front writer: what it had begun is undone. Who was
+// In a forked child. Waiters are not there, and neither is a front writer: what it had begun is undone. Who was
 // inside still is, as in other locks.
 static void forget_who_waits(hf_rwscl_t *lock) {
     lock->waiting_readers = lock->waiting_writers = 0;
@@ -130,8 +130,8 @@ static void forget_who_waits(hf_rwscl_t *lock) {
     }
     int32_t drained = hf_drain_count(lock->draining), all = hf_rwscl_readers_inside(lock), inside = all;
     if (lock->state & HF_RWSCL_FRONT && lock->state & HF_RWSCL_WRITERS) {
-        // A drain. Who leaves by a closed gate subtracts itself there and from `draining`. Before the front writer has
-        // added up the gates these tell who is inside, and then `draining` does.
+        // A drain. A reader that leaves by a closed gate subtracts itself there and from `draining`. Before the front
+        // writer has added up the gates these tell who is inside, and then `draining` does.
         int32_t at_gates = all - drained;
         inside = drained > 0 ? drained : at_gates > 0 ? at_gates : 0;
     }

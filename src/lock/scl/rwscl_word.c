@@ -14,10 +14,10 @@
 //          |                                                                   |  FREE after a nap
 //          +-----------> has the word, as HELD_WITH_SLEEPERS (word.I2) <------------+
 //
-// The front place goes round. Who ends the writers' slice would come back for it before those whom it has woken can
-// run, and keep it for as long as the readers have theirs. So it stands back for a nap, and one of those who nap is
-// woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it, too: to stay in
-// front then took kccachetest wicked 0.65 s in place of 0.52.)
+// The front place goes round. The writer that ends the writers' slice would come back for it before those whom it has
+// woken can run, and keep it for as long as the readers have theirs. So it stands back for a nap, and one of those who
+// nap is woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it, too: to stay
+// in front then took kccachetest wicked 0.65 s in place of 0.52.)
 //
 // Modelled as the same waits of a FlexGuard lock, in verify/lock/flexguard.pml: who has announced itself may take the
 // word so, or announce itself and sleep, at any time. How long it naps is bounded by wait.P3 (yield_policy.h).
@@ -143,7 +143,7 @@ int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, cons
                            struct hf_rwscl_wait *wait) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
     hf_rwscl_wait_begins(wait, self);
-    // Who was woken and has not run yet is not away (writers_are_away).
+    // A woken thread that has not run yet is not away (writers_are_away).
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
     hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
     int error =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Slices: which class may come to a lock's word, and for how long. One object for each lock that was ever contended.
-// Who is inside is decided by the word alone (word.I1, I2, park/word_lock.h): whoever errs about slices waits at the
+// The word alone decides which thread is inside (word.I1, I2, park/word_lock.h): whoever errs about slices waits at the
 // word.
 //
 //                 the first of the class gets the word          the time is over
@@ -16,36 +16,32 @@
 //     OVER       a share  past         the class may still be inside; the next one is chosen all the same
 //     NOBODYS    NULL     0            until due_at, a ban's end
 //
-// Waiters are in a queue and sleep until chosen. Who chooses is whoever sees that a slice is over: the thread that
-// gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time. A slice is over before its
-// time when its owner exits, or goes to wait for a condition, or sleeps for another lock that Holdfast knows (not one
-// of glibc's, a barrier, or a lock with a gate): it can't or does not want to use the rest. (Sleeps: if somebody comes
-// here then, or waits already; of those the owner knows, begun_slices.h.) Not so where several threads of the class
-// have come to wait here: the others may use it. And it is over, for whoever looks while somebody waits, when its owner
-// has used next to nothing of it and is not inside.
+// Waiters are in a queue and sleep until chosen. The chooser is whichever thread sees that a slice is over: the thread
+// that gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time. A slice is over before
+// its time when its owner exits, or goes to wait for a condition, or sleeps for another lock that Holdfast knows (not
+// one of glibc's, a barrier, or a lock with a gate): it can't or does not want to use the rest. (Sleeps: if somebody
+// comes here then, or waits already; of those the owner knows, begun_slices.h.) Not so where several threads of the
+// class have come to wait here: the others may use it. And it is over, for whoever looks while somebody waits, when its
+// owner has used next to nothing of it and is not inside.
 //
 // Invariants, all under the guard:
 // uscl.U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper. It looks
-// first
-//     whether the slice is used, then no later than at the slice's end or the ban's, whichever the state waits for. A
-//     slice of no length needs none: it is over from the start, which its first section's unlock sees whatever its
-//     CPU's clock. Nor does a PENDING one:
+//     first whether the slice is used, then no later than at the slice's end or the ban's, whichever the state waits
+//     for. A slice of no length needs none: it is over from the start, which its first section's unlock sees whatever
+//     its CPU's clock. Nor does a PENDING one:
 // uscl.U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up; one that
 //     can't run (stopped in a signal handler, say) is late after HF_LATE_NS, and then another one is chosen.
 // uscl.U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN
-// is
-//     stored its node may be gone: who wakes it uses the address only.
+//     is stored its node may be gone: who wakes it uses the address only.
 //     uscl.U1 to U3: nobody sleeps for ever, and no wake-up rests on a timeout but those at a slice's and a ban's end.
 // uscl.U4  Shares and slices are immortal: memory that was one stays one. A thread that comes late, with a share that
-// has
-//     been given to another class meanwhile, counts its section wrongly, and does nothing worse.
+//     has been given to another class meanwhile, counts its section wrongly, and does nothing worse.
 // uscl.U5  A ban ends, since each of its ends is a time (lock/scl/share.h).
 // uscl.U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
 // uscl.U7  What is not timed is bounded: section_timing.h.
 // uscl.U8  No time to come rests on a clock that has gone back (a machine or a process goes on elsewhere, with a
-// smaller
-//     one): what was last changed later than now is over, and due, and debts count from now. Sleeps do not rest on
-//     ticks, but on a clock that does not go back, so who sleeps until then looks no later than it would have.
+//     smaller one): what was last changed later than now is over, and due, and debts count from now. Sleeps do not rest
+//     on ticks, but on a clock that does not go back, so who sleeps until then looks no later than it would have.
 // Modelled in verify/lock/uscl.pml.
 #ifndef HF_LOCK_SLICES_H
 #define HF_LOCK_SLICES_H

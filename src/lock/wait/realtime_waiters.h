@@ -2,7 +2,7 @@
 // Real-time threads that wait for a lock, whatever lock it is: in lists, by the lock's word, in order of priority, and
 // of those of one priority by arrival. The others' one test is whether the process expects any (thread/realtime.h).
 //
-// A lock is not handed over. Who is the first polls its word, or sleeps on it, and is woken first, for so the kernel
+// A lock is not handed over. The first one polls its word, or sleeps on it, and is woken first, for so the kernel
 // has it; and all others who come upon a free word in a wait leave it to the first:
 //
 //     word free --> a real-time thread of more right waits for it? -- no, or for HF_GIVE_WAY_NS by now --> takes it
@@ -10,9 +10,9 @@
 //                         +-- polls --------------------------------------------------+
 //
 // RT1 Advice. The lists decide when a thread takes the word, not whether it may, nor how: exclusion and wake-ups rest
-//     on the word alone (word.I1 and I2, park/word_lock.h). Who gives way is awake, and goes on: a wake that it has had
-//     is not lost. So a first one that does not come (it waits for a CPU itself, or is suspended) costs the others
-//     HF_GIVE_WAY_NS each.
+//     on the word alone (word.I1 and I2, park/word_lock.h). A thread that gives way is awake, and goes on: a wake that
+//     it has had is not lost. So a first one that does not come (it waits for a CPU itself, or is suspended) costs the
+//     others HF_GIVE_WAY_NS each.
 // RT2 A node is in a list from join() until leave(), and nobody else touches it after that.
 #ifndef HF_LOCK_REALTIME_WAITERS_H
 #define HF_LOCK_REALTIME_WAITERS_H

@@ -7,13 +7,11 @@
 // nothing else:
 //
 // queue.I3  Immortal nodes. A record that was ever in a queue stays mapped and stays a record. Late stores hit it at
-// two
-//     places: a predecessor's hand-over, a compare-and-swap that only turns WAITING into HEAD; and a slow successor's
-//     link in `next`, which is only ever used to hand over.
+//     two places: a predecessor's hand-over, a compare-and-swap that only turns WAITING into HEAD; and a slow
+//     successor's link in `next`, which is only ever used to hand over.
 // queue.I5  Bounded waiting in the queue. Every loop in here ends after a set number of polls, whatever others do or
-// fail
-//     to do: a hand-over that was lost (its giver did not wait for the link; it was killed; it stayed behind at fork)
-//     costs the waiter its spin budget, after which it leaves the queue and sleeps on the word.
+//     fail to do: a hand-over that was lost (its giver did not wait for the link; it was killed; it stayed behind at
+//     fork) costs the waiter its spin budget, after which it leaves the queue and sleeps on the word.
 #ifndef HF_LOCK_WAIT_WAITER_QUEUE_H
 #define HF_LOCK_WAIT_WAITER_QUEUE_H
 

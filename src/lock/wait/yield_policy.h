@@ -15,8 +15,7 @@
 // however many waiters sleep, the lock moves to another CPU once in a turn.
 //
 // wait.P3  Bounded. In one wait a waiter sleeps for HF_YIELDS_NS, and until its last timed sleep ends. No timed sleep
-// is
-//     longer than those before it and the first one together: so the waiter comes too late by no more than it would
+//     is longer than those before it and the first one together: so the waiter comes too late by no more than it would
 //     have polled in vain.
 //
 // Where threads of its own process want the CPU, polling costs the process nothing, but it costs those that wait for
@@ -25,7 +24,7 @@
 // as short a time as timers can, some 100 us, and the next thread has its turn.
 //
 // wait.P4  A waiter yields to its own process at most once per contention episode. Then it takes the word when it is
-// FREE.
+//     FREE.
 //
 // A woken waiter may sleep briefly before it competes again, where that gets the lock released more often
 // (lock_history.h): its owner, which has just called the kernel to wake it, goes on alone, and calls nobody else, since

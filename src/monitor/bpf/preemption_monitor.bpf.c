@@ -9,15 +9,14 @@
 //           switched in, or out without being critical: unmark, - 1
 //
 // monitor.M1  The count is the number of marks. A mark is set and cleared with the count, in the kernel, at the
-// thread's own
-//     switches; whatever happens to the registration, the process or its memory meanwhile changes neither. There are
-//     several counts, for scopes (monitor/server/scopes.hpp): the machine's is the number of all marks, another's that
-//     of the marks that remember it. So it does not matter to which scope a thread belongs when its mark is cleared.
+//     thread's own switches; whatever happens to the registration, the process or its memory meanwhile changes neither.
+//     There are several counts, for scopes (monitor/server/scopes.hpp): the machine's is the number of all marks,
+//     another's that of the marks that remember it. So it does not matter to which scope a thread belongs when its mark
+//     is cleared.
 // monitor.M2  No thread ends with a mark: each leaves the CPU one last time, exiting, and an exiting thread is not
-// critical.
-//     This does not take having seen every switch. There are kernels that run no tracing program while some protected
-//     process (a virtual machine's init) is current, so that nobody sees whom it gives the CPU to. Such a thread is
-//     counted for longer than it should be, until it leaves the CPU again; no longer.
+//     critical. This does not take having seen every switch. There are kernels that run no tracing program while some
+//     protected process (a virtual machine's init) is current, so that nobody sees whom it gives the CPU to. Such a
+//     thread is counted for longer than it should be, until it leaves the CPU again; no longer.
 // So no count can leak. Tested by tests/monitor/count_test. A service that runs for months looks all the same
 // (walk), and says how often it had to set a count right.
 //

@@ -3,10 +3,10 @@
 // rendezvous.
 //
 // coro.N1  A value that was sent is received once, unless the channel is destroyed with it, or, when an executor ends,
-// the
-//     receiver to whom it was handed.
+//     the receiver to whom it was handed.
 // coro.N2  Receivers wait only while nothing is there, senders only while there is no room; each first come, first
-// served. coro.N3  After close() nothing more is sent; what is there is still received; then receivers get nothing.
+//     served.
+// coro.N3  After close() nothing more is sent; what is there is still received; then receivers get nothing.
 // Whom a send or a receive lets go on is scheduled, and the caller goes on: neither has a lock for which others would
 // wait, so an exchange would cost without a gain.
 // Model: verify/coro/channel.pml. Tests: tests/coro/primitives_test, tests/coro/ended_executor_test.

@@ -5,10 +5,10 @@
 //                                       +--> limit reached --^
 //
 // coro.C1  A notification that comes after a wait was linked reaches it, or one that came before it. It is linked
-// before the
-//     mutex is released, so what changed under the mutex is not missed.
+//     before the mutex is released, so what changed under the mutex is not missed.
 // coro.C2  A notified waiter never runs only to find the mutex taken: it is put into the mutex's list, or made its
-// owner. coro.C3  The guard has the mutex exactly while the coroutine runs: not while it waits, in either list.
+//     owner.
+// coro.C3  The guard has the mutex exactly while the coroutine runs: not while it waits, in either list.
 // Model: verify/coro/condition.pml. Test: tests/coro/primitives_test.
 #pragma once
 

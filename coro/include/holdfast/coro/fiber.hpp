@@ -12,17 +12,13 @@
 //      +---- co_await of that, in the task's frame, off the stack <------+
 //
 // coro.F1  Nobody touches a stack that runs but its thread: whoever is waited for learns of the task in its
-// await_suspend,
-//     when the function is off the thread.
+//     await_suspend, when the function is off the thread.
 // coro.F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws
-// fiber_unwound,
-//     and the destructors of all that is on the stack have run before its memory goes.
+//     fiber_unwound, and the destructors of all that is on the stack have run before its memory goes.
 // coro.F3  Exceptions are the function's: those that it handles, or that fly while a destructor waits, go with it to
-// another
-//     thread.
+//     another thread.
 // coro.F4  Only the function waits. What runs on its stack by the way, for another (a coroutine that is on no executor
-// and
-//     was let go), finds no fiber.
+//     and was let go), finds no fiber.
 //
 // After await() a function may be on another thread: it keeps no address of a thread-local variable over it. (A
 // compiler keeps that of `errno` by itself: ask for `errno` in functions that do not wait.) What mutex::with() or a

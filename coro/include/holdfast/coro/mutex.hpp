@@ -10,13 +10,12 @@
 //
 // coro.M1  Exclusion. Who moves the word out of 0 is inside, or who was chosen by the owner.
 // coro.M2  Nobody is forgotten: while a waiter is linked, HELD and WAITED are set; and the owner who finds WAITED looks
-// for
-//     a waiter before it lets go.
+//     for a waiter before it lets go.
 // coro.M3  The release of the word, or of the guard, is the unlocker's last touch: the next owner may destroy the
-// mutex. coro.M4  What waits is resumed once (coro.W1, W2 in waiter.hpp).
+//     mutex.
+// coro.M4  What waits is resumed once (coro.W1, W2 in waiter.hpp).
 // coro.M5  Functions of others run inside a co_await alone. An unlock that is none, as a guard's destructor, queues the
-// next
-//     owner: it may be under a lock of its caller's which that function wants, or amid an exception.
+//     next owner: it may be under a lock of its caller's which that function wants, or amid an exception.
 // Models: verify/coro/mutex.pml, verify/coro/with.pml. Tests: tests/coro/mutex_test, tests/coro/stress_test.
 #pragma once
 
