@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The simulated machine, its kernel, and the threads on it, all in one thread of the host.
+//
+// Each simulated thread is a context of its own (context.hpp). It runs until it comes to an access to shared memory, or
+// to a call of the kernel, that somebody else comes before: then whoever is first goes on. Who is first:
+//
+// - measuring: each CPU has a clock of its own, and the one that is behind goes on. What happens later than a thread's
+//   clock can't change what it sees now; so it goes on alone as long as nothing is to happen before its clock.
+// - exploring: there is one clock, which each access moves by a step, and chance or priorities say (exploration.hpp).
+//
+// What happens by itself (a slice ends, a timer, somebody is woken on another CPU) is an event, in the same order of
+// time. Events are handled on the stack of whoever has just stopped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/duration.hpp"
+#include "engine/exploration.hpp"
+#include "engine/lines.hpp"
+#include "engine/machine.hpp"
+#include "engine/random.hpp"
+#include "engine/store_buffer.hpp"
+#include "engine/trace.hpp"
+#include "hint/hint_page.h"
+#include "hint/switch_storm.h"
+
+struct hf_thread_record;
+
+namespace holdfast::sim {
+
+enum class thread_state { ready, running, asleep, done };
+
+struct thread {
+    int number = 0;
+    std::function<void(int)> body;
+    void *where = nullptr;    // context, while it does not run
+    std::vector<char> locals; // what it has of thread-local storage
+    hf_thread_record *record = nullptr;
+    thread_state state = thread_state::ready;
+    int cpu = 0;              // where it runs, or ran last
+    picoseconds used = 0;     // of the CPU, as the scheduler counts it
+    bool is_counted = false;  // by the monitor: M1
+    bool is_stranger = false; // of another process, that the monitor does not follow
+    bool is_inside = false;   // in a critical section, as the workload knows
+    int rounds_left_out = 0;
+    std::uint64_t priority = 0;
+    // Asleep.
+    const std::uint32_t *word = nullptr; // null: nobody wakes it but a timer
+    std::uint32_t kind = 0;
+    std::uint64_t sleeps = 0;
+    int woke_with = 0;
+    std::uint64_t switched_out = 0, preempted = 0;
+};
+
+struct cpu {
+    int number = 0;
+    picoseconds now = 0;
+    thread *current = nullptr;
+    bool is_giving_up = false; // its thread is about to leave it, asleep or done
+    bool switch_is_due = false;
+    std::vector<thread *> queue;
+    picoseconds started = 0;                 // when its thread got it
+    picoseconds floor = 0;                   // of `used` of those that are to run here
+    std::uint64_t resumption = 0, slice = 0; // numbers of events that are still meant
+    bool slice_is_due = false;
+    picoseconds stores_seen_at = 0; // measuring: its last buffered store
+    store_buffer stores;            // exploring
+    // The round of a loop that polls (seams/base/poll.h).
+    static constexpr std::size_t lines_a_round_max = 16;
+    line *read[lines_a_round_max];
+    std::size_t reads = 0;
+    bool round_is_pure = false;
+    picoseconds round_began = 0;
+    // Rounds are left out until one of those lines goes.
+    bool is_polling = false;
+    picoseconds poll_round = 0;
+    int polls_most = 0;
+
+    picoseconds stalled_until = 0; // exploring: others go first
+    std::uint32_t critical_departures = 0;
+};
+
+struct counts {
+    std::uint64_t switches = 0, preemptions = 0, critical_preemptions = 0, critical_sleeps = 0, storms = 0, wakes = 0,
+                  wakes_of_nobody = 0, sleeps = 0, sleeps_refused = 0, short_sleeps = 0, fences = 0, migrations = 0,
+                  misses = 0, accesses = 0;
+};
+
+enum class outcome { time_is_over, all_done, stuck, nobody_gets_on, stopped };
+
+class simulation {
+public:
+    simulation(const machine &of, std::uint64_t seed);
+    ~simulation();
+    simulation(const simulation &) = delete;
+    simulation &operator=(const simulation &) = delete;
+
+    void explore(const exploration &by);
+    void without_monitor();
+    void record(trace *into) { trace_ = into; }
+
+    // What must hold whenever a CPU is given to another thread, and at the end: empty, or what does not. Exploring
+    // only.
+    void expect(std::function<std::string()> holds) { holds_ = std::move(holds); }
+    std::string what_does_not_hold() const { return holds_ ? holds_() : ""; }
+
+    // Before run.
+    void add_thread(std::function<void(int)> body, bool is_stranger = false);
+
+    // Until that time, or nobody is left to run.
+    outcome run(picoseconds until);
+
+    // From within a thread: ends the run.
+    [[noreturn]] void stop(const std::string &why);
+    const std::string &why_stopped() const { return why_; }
+
+    // What the seams ask. They do nothing, and charge for nothing, outside a simulated thread.
+    static simulation *running() { return running_; }
+    void *load(const volatile void *word);
+    void store(volatile void *word, std::size_t bytes);
+    void *modify(volatile void *word);
+    void fence();
+    void pause();
+    int polls_alike(int most);
+    // Reads and writes both words' lines; an out-of-order CPU asks for the second while it waits for the first.
+    void use_together(volatile void *one, volatile void *other);
+    std::uint64_t clock_ns(bool by_ticks);
+    int current_cpu() const { return me_->number; }
+    void charge_ns(double ns);
+
+    int sleep_on(const std::uint32_t *word, std::uint32_t expected, std::uint64_t deadline_ns, std::uint32_t kind);
+    void wake(const std::uint32_t *word, int count, std::uint32_t kind);
+    void move(const std::uint32_t *from, const std::uint32_t *to);
+    void sleep_for(std::uint64_t ns);
+    void fence_all();
+
+    thread &self() { return *me_->current; }
+    picoseconds now() const { return exploring_ ? clock_ : me_->now; }
+    std::uint64_t steps() const { return steps_; }
+    const struct counts &counted() const { return counts_; }
+    const machine &of() const { return machine_; }
+    random_source &chance() { return chance_; }
+    std::size_t thread_count() const { return threads_.size(); }
+    const thread &thread_at(std::size_t number) const { return *threads_[number]; }
+    std::uint64_t critical_count() const;
+
+private:
+    enum class event_kind { resume, reschedule, slice_end, timer, spurious };
+    struct event {
+        picoseconds at;
+        std::uint64_t order;
+        event_kind kind;
+        int cpu;
+        thread *who;
+        std::uint64_t number;
+        bool operator>(const event &other) const { return at != other.at ? at > other.at : order > other.order; }
+    };
+
+    void add_event(event one);
+    event next_event();
+    bool is_first() const { return events_.empty() || events_.front().at >= me_->now; }
+    void wait_for_turn();
+    void step();
+    void enter_kernel();
+    void run_others();
+    void run_others_exploring();
+    cpu *choose();
+    void go_on_with(cpu &on);
+    void handle(const event &one);
+    [[noreturn]] void leave_for_good();
+    static void begin();
+
+    picoseconds jittered(double ns);
+    picoseconds jittered_ps(picoseconds time);
+    void note_read(line &of);
+    void fetch(line &of, bool to_own);
+    void take_from_others(line &of, int by, picoseconds at);
+    void stop_polling(cpu &one, picoseconds at, bool resumes);
+    picoseconds own_from_kernel(cpu &by, const void *word, picoseconds at);
+    void begin_round();
+
+    // kernel.cpp
+    struct bucket {
+        std::vector<thread *> sleepers;
+        picoseconds busy_until = 0;
+    };
+    bucket &bucket_of(const std::uint32_t *word);
+    void block();
+    void set_ready(thread &who, picoseconds at);
+    void unqueue(thread &who);
+    void add_to_queue(cpu &of, thread &who, picoseconds at);
+    void reschedule(cpu &one, picoseconds at);
+    void switch_threads(cpu &one, picoseconds at);
+    thread *take_next(cpu &of);
+    void steal_for(cpu &idle);
+    cpu *idle_near(int home);
+    void arm_slice(cpu &one, picoseconds at);
+    picoseconds used_by_now(const cpu &one, picoseconds at) const;
+    void lock_bucket(bucket &of);
+
+    // monitor.cpp
+    void set_up_page();
+    picoseconds at_switch(cpu &on, thread *leaves, bool could_go_on, thread *comes, picoseconds at);
+    void beat(picoseconds at);
+
+    static simulation *running_;
+    machine machine_;
+    topology topology_;
+    random_source chance_;
+    line_table lines_;
+    std::vector<cpu> cpus_;
+    std::vector<std::unique_ptr<thread>> threads_;
+    std::vector<event> events_;
+    std::uint64_t event_order_ = 0;
+    cpu *me_ = nullptr;       // whose thread runs
+    void *outside_ = nullptr; // context of who has called run
+    std::vector<char> locals_outside_;
+    bool is_inside_ = false;
+    thread *executing_ = nullptr; // whose stack this is; null: that of who has called run
+    picoseconds until_ = never, clock_ = 0, last_balance_ = 0;
+    outcome outcome_ = outcome::time_is_over;
+    std::string why_;
+    std::function<std::string()> holds_;
+    struct counts counts_;
+    static constexpr std::size_t buckets = 256;
+    std::vector<bucket> futexes_;
+    trace *trace_ = nullptr;
+
+    bool exploring_ = false;
+    exploration by_;
+    std::uint64_t steps_ = 0, lowest_priority_ = 0;
+    std::vector<std::uint64_t> change_at_;
+    std::vector<cpu *> can_run_;
+
+    bool has_monitor_ = true;
+    hf_storm_watch storm_{};
+};
+
+} // namespace holdfast::sim

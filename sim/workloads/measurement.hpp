@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What a simulated workload measures, as bench/harness does: each thread's operations and waits, after a warm-up.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/simulation.hpp"
+#include "harness/histogram.hpp"
+
+namespace holdfast::sim {
+
+// What the harness does between two readings of the clock: a call through a pointer, sums, a histogram.
+constexpr double harness_ns = 13;
+
+struct thread_figures {
+    std::uint64_t operations = 0, held_ns = 0;
+    bench::histogram wait_ns;
+};
+
+class measurement {
+public:
+    measurement(simulation &on, std::size_t threads, double seconds);
+
+    picoseconds until() const { return until_; }
+    double seconds() const { return seconds_; }
+
+    // An operation of this thread is over, which began to wait, got the lock and gave it back at these times.
+    void add(int thread, std::uint64_t asked_ns, std::uint64_t got_ns, std::uint64_t released_ns);
+
+    const std::vector<thread_figures> &threads() const { return threads_; }
+
+private:
+    simulation &on_;
+    double seconds_;
+    picoseconds warm_, until_;
+    std::vector<thread_figures> threads_;
+};
+
+} // namespace holdfast::sim
