@@ -123,7 +123,7 @@ static inline bool take_word(hf_rwscl_t *lock, struct hf_thread_record *self) {
 }
 
 // Relaxed: only who has the word, as the caller, changes WRITERS and FRONT. Whether readers wait may be seen late, by
-// the keeper's look at the latest (rwscl.RS4).
+// the timekeeper's look at the latest (rwscl.RS4).
 static inline bool is_simply_writers(const hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
     return hf_rwscl_is_writers(state) && !(state & HF_RWSCL_READERS_WAIT);
@@ -213,7 +213,7 @@ void hf_rwscl_write_unlock(hf_rwscl_t *lock) {
     struct hf_thread_record *self = hf_self();
     HF_CHECK("rwscl.RS1", hf_rwscl_is_writers(hf_load_relaxed(&lock->state)));
     hf_store_relaxed(&lock->last_writer, self->tid);
-    // Relaxed: a reader that is not seen here has a keeper, or is one, and looks (rwscl.RS4).
+    // Relaxed: a reader that is not seen here has a timekeeper, or is one, and looks (rwscl.RS4).
     if (HF_UNLIKELY(hf_load_relaxed(&lock->state) & HF_RWSCL_READERS_WAIT))
         end_slice_if_due(lock, self);
     hf_flexguard_release_fenced(&lock->word, &lock->releases, self);

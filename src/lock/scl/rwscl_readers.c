@@ -109,9 +109,9 @@ bool hf_rwscl_read_out_of_turn(hf_rwscl_t *lock, struct hf_thread_record *self) 
     return entered;
 }
 
-// Says to the writers that a reader waits, and sees to it that the readers have a keeper (rwscl.RS4). False when the
-// state was another. True: *state is what to sleep on, and *kept, if the caller has become keeper, the round in which
-// it is.
+// Says to the writers that a reader waits, and sees to it that the readers have a timekeeper (rwscl.RS4). False when
+// the state was another. True: *state is what to sleep on, and *kept, if the caller has become timekeeper, the round in
+// which it is.
 static bool announce(hf_rwscl_t *lock, uint32_t *state, uint32_t *kept) {
     uint32_t announced = *state | HF_RWSCL_READERS_WAIT | HF_RWSCL_TIMEKEEPER;
     if (announced == *state)
@@ -127,8 +127,8 @@ static bool announce(hf_rwscl_t *lock, uint32_t *state, uint32_t *kept) {
     return true;
 }
 
-// rwscl.RS4: a keeper that goes, and a reader that was woken to become one and goes, leave that to another. They may
-// go inside through a gate that was still open, though it was the writers' turn already.
+// rwscl.RS4: a timekeeper that goes, and a reader that was woken to become one and goes, leave that to another. They
+// may go inside through a gate that was still open, though it was the writers' turn already.
 static void leave_no_keeper_missing(hf_rwscl_t *lock, uint32_t kept) {
     uint32_t state = hf_load_relaxed(&lock->state);
     do {

@@ -23,7 +23,7 @@
 //
 //     OVER            set by a reader that has seen that time is over: the front writer is woken, readers do not enter
 //     READERS_WAIT    readers wait, or have waited in this round, or had to leave and may not have run since
-//     KEEPER          one of them looks at the time, and the others need not
+//     TIMEKEEPER      one of them looks at the time, and the others need not
 //     bits 5..31      ROUND, one more each time that the gates open
 //
 // draining: bits 1..31, how many readers are inside, while the gates are closed; bit 0, the front writer sleeps.
@@ -40,8 +40,8 @@
 // rwscl.RS3 Readers are woken. While a reader sleeps, the state has READERS_WAIT, and WRITERS or OVER; or who has
 //     opened the gates, or given up waiting for the readers, is on its way to wake them all.
 // rwscl.RS4 Somebody keeps the time of the writers' slice. While a reader sleeps in WRITERS or OVER, the state has
-//     KEEPER and its keeper sleeps no longer than until its next look; or somebody is on its way to open the gates or
-//     to wake a reader, which becomes the keeper. Hence writers that stay away do not hold up the readers.
+//     TIMEKEEPER and its timekeeper sleeps no longer than until its next look; or somebody is on its way to open the
+//     gates or to wake a reader, which becomes the timekeeper. Hence writers that stay away do not hold up the readers.
 // rwscl.RS5 FRONT and OVER do not outlast the front writer: who clears FRONT clears OVER by the same operation, and
 //     OVER is set by a compare-and-swap from a state with FRONT.
 // rwscl.RS6 Who reads does not wait for who waits for it. A thread that says that it reads already is let in at once

@@ -10,8 +10,8 @@
 
 enum {
     HF_PREFETCH_NS =
-        100 * 1000,          // a keeper that may spin is woken so long before its time (paper: next-thread prefetch)
-    HF_TURN_POLLS = 1 << 10, // of a waiter that does not know when its time comes: some tens of microseconds
+        100 * 1000, // a timekeeper that may spin is woken so long before its time (paper: next-thread prefetch)
+    HF_TURN_POLLS = 1 << 10,       // of a waiter that does not know when its time comes: some tens of microseconds
     HF_TIMEKEEPER_POLLS = 1 << 16, // of one whose time comes after HF_PREFETCH_NS: more than go into that (uscl.U8)
     HF_RELIEF_CROWD = 16,          // so many waiters look in HF_RELIEF_NS; of more, each looks less often
 };
@@ -35,7 +35,7 @@ static bool poll_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_
     return false;
 }
 
-// Waits for something to do: another turn, the keeper's time (0: the caller keeps none), the deadline; or to see
+// Waits for something to do: another turn, the timekeeper's time (0: the caller keeps none), the deadline; or to see
 // whether others keep the time (uscl.U6). `now` is when the caller has looked: uscl.U8 holds of that.
 static void sleep_for_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at, uint64_t now,
                            uint64_t relief_ns, const struct hf_deadline *deadline, struct hf_wait *wait) {

@@ -41,7 +41,7 @@ static bool is_of_another_clock(const struct hf_slices *slices, uint64_t now) {
     return hf_clock_went_back(changed, now);
 }
 
-// uscl.U8. Whatever was to come has come. The keeper may not know that yet: it is another one that does.
+// uscl.U8. Whatever was to come has come. The timekeeper may not know that yet: it is another one that does.
 static void void_times_of_another_clock(struct hf_slices *slices, uint64_t now) {
     if (!is_of_another_clock(slices, now))
         return;
@@ -96,7 +96,7 @@ static struct hf_slice_waiter *least_used(const struct hf_slices *slices) {
     return least;
 }
 
-// uscl.U1. Returns the new keeper, if there is one.
+// uscl.U1. Returns the new timekeeper, if there is one.
 static hf_slice_wake keep_time(struct hf_slices *slices, uint64_t at) {
     if (!slices->first || (slices->timekeeper && slices->timekeeper_at <= at))
         return NULL;
@@ -280,7 +280,7 @@ hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *s
 
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
     take_out(slices, self);
-    return hf_slices_choose(slices, now); // uscl.U1: another keeper
+    return hf_slices_choose(slices, now); // uscl.U1: another timekeeper
 }
 
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {

@@ -17,18 +17,18 @@
 //     NOBODYS    NULL     0            until due_at, a ban's end
 //
 // Waiters are in a queue and sleep until chosen. The chooser is whichever thread sees that a slice is over: the thread
-// that gives the lock back then, one that comes, or the *keeper*, a waiter that keeps the time. A slice is over before
-// its time when its owner exits, or goes to wait for a condition, or sleeps for another lock that Holdfast knows (not
-// one of glibc's, a barrier, or a lock with a gate): it can't or does not want to use the rest. (Sleeps: if somebody
-// comes here then, or waits already; of those the owner knows, begun_slices.h.) Not so where several threads of the
-// class have come to wait here: the others may use it. And it is over, for whoever looks while somebody waits, when its
-// owner has used next to nothing of it and is not inside.
+// that gives the lock back then, one that comes, or the *timekeeper*, a waiter that keeps the time. A slice is over
+// before its time when its owner exits, or goes to wait for a condition, or sleeps for another lock that Holdfast knows
+// (not one of glibc's, a barrier, or a lock with a gate): it can't or does not want to use the rest. (Sleeps: if
+// somebody comes here then, or waits already; of those the owner knows, begun_slices.h.) Not so where several threads
+// of the class have come to wait here: the others may use it. And it is over, for whoever looks while somebody waits,
+// when its owner has used next to nothing of it and is not inside.
 //
 // Invariants, all under the guard:
-// uscl.U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a keeper. It looks
-//     first whether the slice is used, then no later than at the slice's end or the ban's, whichever the state waits
-//     for. A slice of no length needs none: it is over from the start, which its first section's unlock sees whatever
-//     its CPU's clock. Nor does a PENDING one:
+// uscl.U1  Time is kept. While somebody waits and the slice is RUNNING, OVER or NOBODYS, there is a timekeeper. It
+//     looks first whether the slice is used, then no later than at the slice's end or the ban's, whichever the state
+//     waits for. A slice of no length needs none: it is over from the start, which its first section's unlock sees
+//     whatever its CPU's clock. Nor does a PENDING one:
 // uscl.U2  PENDING ends. The chosen waiter is awake or on its way, and either begins its slice or gives it up; one that
 //     can't run (stopped in a signal handler, say) is late after HF_LATE_NS, and then another one is chosen.
 // uscl.U3  Chosen once. A waiter is in the queue until it is chosen or leaves; both are under the guard. After CHOSEN
@@ -37,7 +37,8 @@
 // uscl.U4  Shares and slices are immortal: memory that was one stays one. A thread that comes late, with a share that
 //     has been given to another class meanwhile, counts its section wrongly, and does nothing worse.
 // uscl.U5  A ban ends, since each of its ends is a time (lock/scl/share.h).
-// uscl.U6  A keeper that can't run holds nobody up for ever: every waiter looks by itself now and then (HF_RELIEF_NS).
+// uscl.U6  A timekeeper that can't run holds nobody up for ever: every waiter looks by itself now and then
+//     (HF_RELIEF_NS).
 // uscl.U7  What is not timed is bounded: section_timing.h.
 // uscl.U8  No time to come rests on a clock that has gone back (a machine or a process goes on elsewhere, with a
 //     smaller one): what was last changed later than now is over, and due, and debts count from now. Sleeps do not rest
@@ -66,7 +67,8 @@ hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *s
 // The caller, who waits, leaves without having been chosen.
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
-// A waiter that was not chosen looks: the keeper when its time comes, others to relieve one that does not (uscl.U6).
+// A waiter that was not chosen looks: the timekeeper when its time comes, others to relieve one that does not
+// (uscl.U6).
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
 // The chosen class has the word: its slice begins (uscl.U2). Others of the class that wait are chosen with it and
@@ -90,7 +92,7 @@ enum { HF_INACTIVE_MS = 1000 };
 // for a CPU, so that it is rare.
 #define HF_LATE_NS 5000000ull
 
-// How long after a keeper's time others look, if it does not; longer where many wait.
+// How long after a timekeeper's time others look, if it does not; longer where many wait.
 #define HF_RELIEF_NS 100000000ull
 
 #ifdef __cplusplus

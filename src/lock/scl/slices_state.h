@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-// Bit 0 of a waiter's turn; each appointment as keeper adds HF_TURN_TIMEKEEPER, so that one that goes to sleep just
+// Bit 0 of a waiter's turn; each appointment as timekeeper adds HF_TURN_TIMEKEEPER, so that one that goes to sleep just
 // then sees it.
 enum { HF_TURN_CHOSEN = 1, HF_TURN_TIMEKEEPER = 2 };
 
@@ -56,7 +56,7 @@ struct hf_slices {
     struct hf_slice_waiter *first HF_CACHE_ALIGNED;
     struct hf_slice_waiter *last;
     struct hf_slice_waiter *timekeeper;
-    uint64_t timekeeper_at; // ticks: when the keeper looks
+    uint64_t timekeeper_at; // ticks: when the timekeeper looks
     uint64_t due_at;        // ticks: PENDING, NOBODYS
     uint64_t virtual_now;   // virtual time of the last class that began a slice
     uint64_t

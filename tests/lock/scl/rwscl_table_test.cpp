@@ -141,7 +141,7 @@ void write_and_read(hf_rwscl_t *lock) {
     hf_rwscl_write_unlock(lock);
 }
 
-// A reader waits for this thread's write, asleep: its keeper is not there in the child.
+// A reader waits for this thread's write, asleep: its timekeeper is not there in the child.
 TEST(rwscl_table, InAChildNobodyWaitsForAWriter) {
     hf_rwscl_table_watch_forks();
     object one;

@@ -3,16 +3,17 @@
 // machine is.
 //
 // Shown able to fail: gates that are not closed (TimesOutUnderAWriter); a drain given up that forgets who is inside
-// (AWriterThatGivesUpLetsReadersIn); a keeper that is not replaced (AKeeperThatGivesUpIsReplaced); a count of readers
-// without `draining` (TriesSeeWhatADrainGivenUpHasLeft); has_come_back that does not ask how long the thread has run,
-// or whether it has slept (AWriterThatCouldNotRunHasComeBack); say_readers_wait left out, and hf_rwscl_open without its
-// readers_return (AReaderThatHadToLeaveWaits); say_over without READERS_WAIT (AReaderThatEndsItsSliceWaits);
-// hf_rwscl_slice_is_over that does not look at when the slice began, or hf_rwscl_is_recent that takes all that is ahead
-// for recent (AClockThatGoesBackHoldsNobodyUp); a drain that is never given up (hangs). It hangs when nobody keeps the
-// time, when the end of the writers' slice wakes nobody, when the last reader wakes nobody, when a reader leaves a
-// closed gate as an open one, and when a writer naps unannounced and takes the word as one that has not slept
-// (AWriterThatNapsLeavesNobodyAsleep). Who never stands back: WhoCameLastLeavesTheFrontPlaceToOthers;
-// is_still_writers that does not ask whether anybody waits: WhoStoodBackEndsNoSliceForNobody.
+// (AWriterThatGivesUpLetsReadersIn); a timekeeper that is not replaced (AKeeperThatGivesUpIsReplaced); a count of
+// readers without `draining` (TriesSeeWhatADrainGivenUpHasLeft); has_come_back that does not ask how long the thread
+// has run, or whether it has slept (AWriterThatCouldNotRunHasComeBack); say_readers_wait left out, and hf_rwscl_open
+// without its readers_return (AReaderThatHadToLeaveWaits); say_over without READERS_WAIT
+// (AReaderThatEndsItsSliceWaits); hf_rwscl_slice_is_over that does not look at when the slice began, or
+// hf_rwscl_is_recent that takes all that is ahead for recent (AClockThatGoesBackHoldsNobodyUp); a drain that is never
+// given up (hangs). It hangs when nobody keeps the time, when the end of the writers' slice wakes nobody, when the last
+// reader wakes nobody, when a reader leaves a closed gate as an open one, and when a writer naps unannounced and takes
+// the word as one that has not slept (AWriterThatNapsLeavesNobodyAsleep). Who never stands back:
+// WhoCameLastLeavesTheFrontPlaceToOthers; is_still_writers that does not ask whether anybody waits:
+// WhoStoodBackEndsNoSliceForNobody.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -277,7 +278,7 @@ TEST_P(rwscl, AKeeperThatGivesUpIsReplaced) {
         hf_rwscl_read_unlock(&lock);
     });
     timekeeper.join();
-    // Given back without a look at who waits: only a keeper can find out.
+    // Given back without a look at who waits: only a timekeeper can find out.
     hf_flexguard_release_fenced(&lock.word, &lock.releases, hf_self());
     reader.join();
 }

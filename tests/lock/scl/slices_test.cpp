@@ -3,13 +3,13 @@
 //
 // Shown able to fail: keep_time that does nothing; hf_slices_leave without its choice (AKeeperThatLeavesIsReplaced);
 // is_late that does not look at the word, or never finds anybody late (WhoIsChosenAndLateIsPassedOver); a look that
-// only the keeper may take (AKeeperThatDoesNotLook...); choose that does not ask whether the owner is dead
+// only the timekeeper may take (AKeeperThatDoesNotLook...); choose that does not ask whether the owner is dead
 // (ASliceIsOverWhenItsOwnerExits); owner_is_elsewhere that says no, does not look at the word, or not at the thread
 // (ASliceIsOverWhenItsOwnerWaitsAtAnotherLock), or not whether it sleeps (...SleepsForALockOfAnotherKind);
 // hf_slices_retire that does nothing; next_of that takes the first (TheLeastUsedIsNext), or bans nobody
 // (WhoHasUsedMoreIsBannedUntilItHasPaid); hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that
 // forgets nobody (InactiveSharesAreForgotten); inactive_ticks that is always a second (ASharesInactivity...);
-// void_times_of_another_clock that does nothing, or leaves the slice's end or the keeper as it is
+// void_times_of_another_clock that does nothing, or leaves the slice's end or the timekeeper as it is
 // (ASliceOfAnotherClock...), or due_at (WhoIsChosenByAnotherClock...); hf_share_is_active that takes who is seen
 // later than now for active (ABanByAnotherClockEnds); void_times_of_another_clock that leaves others' slice_began as
 // it is (...ThoughTheOtherStaysActive); is_of_another_clock that does not look at due_at (...WithoutASliceBefore); a
