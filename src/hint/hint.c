@@ -51,6 +51,8 @@ static void ask_in_switch_storm(void) {
 }
 
 void hf_hint_look_again(void) {
+    if (HF_UNLIKELY(hf_load_relaxed(&hf_registration_is_owed)))
+        hf_register_later();
     if (HF_UNLIKELY(hf_is_in_switch_storm()))
         ask_in_switch_storm();
     const struct hf_hint_page *page = hf_load_acquire(&doubted);
@@ -75,7 +77,8 @@ bool hf_hint_listen(int page_fd, uint32_t group) {
         errno = EPROTO;
         return false;
     }
-    hf_store_relaxed(&hf_own_group, group); // before any other thread is there (hf_register)
+    // Who sees the page, and not yet the group, reads what HF_GROUP_OF_ALL reads: that all marks are in.
+    hf_store_relaxed(&hf_own_group, group);
     hf_hint_listen_to(page);
     return true;
 }

@@ -18,6 +18,8 @@
 #include "hint/hint.h"
 #include "hint/trust.h"
 #include "observe/observation.h"
+#include "park/masked_lock.h"
+#include "park/timed_sleep.h"
 #include "thread/thread_record.h"
 
 socklen_t hf_socket_address(const char *name, struct sockaddr_un *address) {
@@ -66,6 +68,7 @@ struct outcome {
     struct hf_reply reply; // HF_REPLY_FAILED also when there was none
     int descriptor;        // what a good reply brings, the caller's to close, or -1
     bool silent;           // trusted, and nothing came in time
+    bool may_differ;       // another time, for what was in the way may be gone
 };
 
 // Signals that interrupt it cost no patience; a clock that stands still (a debugger's, a test's) makes no difference to
@@ -93,28 +96,39 @@ static void take_answer(int fd, struct outcome *outcome) {
     }
 }
 
-static struct outcome ask(const char *socket_name, enum hf_request_kind kind, int patience_ms) {
+// When, which says how long to wait, and whom to believe: later the service's place may be another (chroot), and who
+// owns it nobody special.
+struct moment {
+    int patience_ms;
+    bool is_start;
+};
+
+static struct outcome ask(const char *socket_name, enum hf_request_kind kind, struct moment now) {
     struct outcome outcome = {.reply = {.status = HF_REPLY_FAILED}, .descriptor = -1};
-    int fd = hf_connect(socket_name, HF_REGISTRATION_PATIENCE_MS);
+    const int most_ms = HF_REGISTRATION_PATIENCE_MS;
+    int fd = hf_connect(socket_name, now.patience_ms < most_ms ? now.patience_ms : most_ms);
     if (fd < 0) {
         outcome.silent = errno == EAGAIN; // too many are before us
+        // A service may be started. An abstract name was of a 'holdfast run', which does not come back.
+        outcome.may_differ = outcome.silent || (socket_name[0] != '@' && (errno == ENOENT || errno == ECONNREFUSED));
         return outcome;
     }
     struct hf_request request = {.version = HF_REGISTRATION_VERSION,
                                  .kind = kind,
                                  .tls_offset = hf_thread_record_tls_offset(),
                                  .program = number_of_program()};
-    if (hf_trusts_listener(fd, socket_name) && hf_send_message(fd, &request, sizeof(request), -1)) {
-        outcome.silent = !comes_within(fd, patience_ms);
+    if (hf_trusts_listener(fd, now.is_start ? socket_name : "") && hf_send_message(fd, &request, sizeof(request), -1)) {
+        outcome.silent = !comes_within(fd, now.patience_ms);
         if (!outcome.silent)
             take_answer(fd, &outcome);
+        outcome.may_differ = outcome.silent || outcome.reply.status == HF_REPLY_OVER_LIMIT;
     }
     hf_sys_close(fd);
     return outcome;
 }
 
-static struct outcome meet_monitor(const char *socket_name, int patience_ms) {
-    struct outcome outcome = ask(socket_name, HF_REQUEST_REGISTER, patience_ms);
+static struct outcome meet_monitor(const char *socket_name, struct moment now) {
+    struct outcome outcome = ask(socket_name, HF_REQUEST_REGISTER, now);
     if (outcome.descriptor >= 0) {
         if (hf_is_frozen_map(outcome.descriptor))
             hf_hint_listen(outcome.descriptor, outcome.reply.group);
@@ -125,10 +139,11 @@ static struct outcome meet_monitor(const char *socket_name, int patience_ms) {
 
 // Whether it was answered.
 static bool begin_statistics(const char *socket_name, int patience_ms) {
-    struct outcome outcome = ask(socket_name, HF_REQUEST_OWN_STATISTICS, patience_ms);
+    struct outcome outcome =
+        ask(socket_name, HF_REQUEST_OWN_STATISTICS, (struct moment){patience_ms, .is_start = true});
     if (outcome.descriptor >= 0) {
-        if (hf_is_memory_for_statistics(outcome.descriptor))
-            hf_statistics_begin(outcome.descriptor);
+        if (hf_is_memory_for_statistics(outcome.descriptor) && hf_statistics_begin(outcome.descriptor))
+            hf_note_monitor(hf_hint_has_monitor() ? HF_MONITOR_MET_AT_START : HF_MONITOR_NOT_MET);
         hf_sys_close(outcome.descriptor);
     }
     return !outcome.silent;
@@ -157,6 +172,64 @@ static void register_for_statistics(const char *collector, const char *monitor, 
         begin_statistics(monitor, HF_REGISTRATION_PATIENCE_MS);
 }
 
+bool hf_registers_later __attribute__((weak)) = false;
+bool hf_registration_is_owed __attribute__((visibility("hidden")));
+
+static struct {
+    char monitor[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; // the environment may be another by then
+    uint64_t due_ns;                                              // UINT64_MAX: some thread tries
+    uint64_t apart_ns;
+} later;
+
+static void owe_registration(const char *monitor) {
+    size_t bytes = strlen(monitor) + 1;
+    if (!hf_registers_later || bytes > sizeof(later.monitor))
+        return;
+    memcpy(later.monitor, monitor, bytes);
+    later.apart_ns = HF_LATER_FIRST_NS;
+    hf_store_relaxed(&later.due_ns, hf_monotonic_ns() + later.apart_ns);
+    hf_store_relaxed(&hf_registration_is_owed, true);
+}
+
+// A thread that is about to try sees this, or is waited for, but not for ever: a forked child has no such thread.
+void hf_register_never(void) {
+    enum { NAP_NS = 1000 * 1000, NAPS_MAX = 4 * HF_LATER_PATIENCE_MS };
+    hf_store_relaxed(&hf_registration_is_owed, false);
+    hf_fence_seq_cst(); // pairs with the one in hf_register_later
+    for (int naps = 0; naps < NAPS_MAX && hf_load_relaxed(&later.due_ns) == UINT64_MAX; naps++)
+        hf_timed_sleep(NAP_NS);
+}
+
+static void try_to_register(void) {
+    struct outcome met = meet_monitor(later.monitor, (struct moment){HF_LATER_PATIENCE_MS, .is_start = false});
+    if (hf_hint_has_monitor())
+        hf_note_monitor(HF_MONITOR_MET_LATER);
+    if (!met.may_differ)
+        hf_store_relaxed(&hf_registration_is_owed, false);
+    later.apart_ns = later.apart_ns < HF_LATER_LONGEST_NS ? 2 * later.apart_ns : HF_LATER_LONGEST_NS;
+}
+
+void hf_register_later(void) {
+    enum { SLEEPS_APART = 16 }; // the clock is too dear to be read each time
+    static __thread uint32_t sleeps __attribute__((tls_model("initial-exec")));
+    if (++sleeps % SLEEPS_APART != 0)
+        return;
+    uint64_t due_ns = hf_load_acquire(&later.due_ns); // pairs with the release of who has tried before
+    if (hf_monotonic_ns() < due_ns)
+        return;
+    int saved_errno = errno;
+    sigset_t saved;
+    hf_block_all_signals(&saved); // a handler that jumps away would leave a descriptor behind
+    if (hf_cas_acquire(&later.due_ns, due_ns, UINT64_MAX)) {
+        hf_fence_seq_cst(); // pairs with the one in hf_register_never
+        if (hf_load_relaxed(&hf_registration_is_owed))
+            try_to_register();
+        hf_store_release(&later.due_ns, hf_monotonic_ns() + later.apart_ns);
+    }
+    hf_unblock_signals(&saved);
+    errno = saved_errno;
+}
+
 // secure_getenv: a set-user-id program does not talk to whoever its caller names.
 void hf_register(void) {
     static bool watches_forks;
@@ -165,8 +238,11 @@ void hf_register(void) {
     const char *collector = secure_getenv(HF_STATS_VARIABLE);
     const char *monitor = named ? named : HF_SERVICE_SOCKET;
     bool collects = collector && strcmp(collector, monitor) == 0;
-    struct outcome met = meet_monitor(monitor, collects ? HF_COLLECTOR_PATIENCE_MS : HF_REGISTRATION_PATIENCE_MS);
+    int patience_ms = collects ? HF_COLLECTOR_PATIENCE_MS : HF_REGISTRATION_PATIENCE_MS;
+    struct outcome met = meet_monitor(monitor, (struct moment){patience_ms, .is_start = true});
     collector_is_silent = collects && met.silent;
+    if (met.may_differ)
+        owe_registration(monitor);
     bool answered = met.reply.status == HF_REPLY_DONE || met.reply.status == HF_REPLY_NO_MONITOR;
     register_for_statistics(collector, monitor, answered);
     if (collector && !watches_forks)

@@ -44,11 +44,15 @@ extern "C" {
 
 #define HF_REGISTRATION_VERSION 8
 
-// How long a process waits for its monitor before it goes on without one, for good. Every program that starts waits so
-// long for one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for it
-// (monitor/server/reception.cpp). A process does not try again later: it may be in a sandbox by then that kills who
-// asks for a socket.
+// How long a process waits for its monitor before it goes on without one. Every program that starts waits so long for
+// one that is stopped; one that runs answers within a millisecond, and sees to it that it gets the CPU for it
+// (monitor/server/reception.cpp).
 #define HF_REGISTRATION_PATIENCE_MS 100
+// How long when it tries again later, in a thread that is about to sleep for a lock: first after so long, then after
+// twice as long each time.
+#define HF_LATER_PATIENCE_MS 5
+#define HF_LATER_FIRST_NS 1000000000ull
+#define HF_LATER_LONGEST_NS 64000000000ull
 // How long it waits for who has named itself in HOLDFAST_STATS: what it does not get would be missing in a sum.
 #define HF_COLLECTOR_PATIENCE_MS 3000
 // How long the command waits, which has nothing better to do.
@@ -150,6 +154,18 @@ struct hf_process_absences {
 // Registers this process with its monitor, if there is one. Never fails: whatever goes wrong, the process runs without
 // a monitor. Requires that no other thread of the process runs yet.
 void hf_register(void);
+
+// A monitor that was not there, or did not answer, when the process started may be there by now. Asked before a thread
+// sleeps; does something now and then, while that is owed. Statistics are noted by those that met it at their start.
+void hf_register_later(void) __attribute__((cold));
+extern bool hf_registration_is_owed __attribute__((visibility("hidden")));
+
+// From now on nobody asks for a socket: what is to come may kill the process for it.
+void hf_register_never(void);
+
+// A library that calls hf_register_never before a sandbox stands (preload/sandbox.c) defines this as true. The others
+// don't try again.
+extern bool hf_registers_later;
 
 // A program that links Holdfast and takes no locks that matter (the command) defines this as false, and isn't
 // registered when it starts.

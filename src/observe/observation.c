@@ -120,6 +120,12 @@ void hf_statistics_stay_mapped(void) {
     hf_thread_counters_stay_mapped();
 }
 
+void hf_note_monitor(enum hf_monitor_met met) {
+    char *memory = hf_load_relaxed(&hf_noting.memory);
+    if (memory)
+        hf_store_relaxed(&header_in(memory)->monitor, (uint32_t)met);
+}
+
 void hf_note_binding_apart(void) {
     char *memory = hf_load_relaxed(&hf_noting.memory);
     if (memory)

@@ -117,6 +117,9 @@ static inline bool hf_is_observed(const struct hf_thread_record *self, const voi
     return self->observed == lock;
 }
 
+// Whether there is a monitor, for who reads the statistics.
+void hf_note_monitor(enum hf_monitor_met met) __attribute__((cold, visibility("hidden")));
+
 // A library has been loaded whose calls go past us.
 void hf_note_binding_apart(void) __attribute__((cold, visibility("hidden")));
 

@@ -138,6 +138,14 @@ struct hf_rule_statistics {
     char name[HF_STATISTICS_RULE_BYTES]; // "mutex@db_lock", a 0 at its end; empty: there is no such rule
 };
 
+// Did the process find a monitor?
+enum hf_monitor_met {
+    HF_MONITOR_NOT_SAID = 0,
+    HF_MONITOR_MET_AT_START = 1,
+    HF_MONITOR_NOT_MET = 2,
+    HF_MONITOR_MET_LATER = 3,
+};
+
 // In a page of its own, whose memory is there from the start.
 struct hf_statistics_header {
     uint32_t version;
@@ -146,6 +154,8 @@ struct hf_statistics_header {
     uint32_t levels;    // that are mapped, hence may have something in them; 0: the process has not begun to note
     uint32_t refused;   // 1: the kernel refused to map a level, or memory for something in one
     struct hf_counters_shared counters;
+    uint32_t monitor; // enum hf_monitor_met
+    uint32_t reserved;
     struct hf_rule_statistics rules[HF_STATISTICS_RULES];
     uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
 };

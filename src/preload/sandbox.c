@@ -7,6 +7,7 @@
 //     one is about to be       they exchange, for good; records that were left behind stay       thread/thread_record.h
 //                              no more memory is mapped for statistics                           observe/observation.h
 //                              real-time threads are what they were known as                     thread/realtime.h
+//                              a monitor that wasn't met isn't looked for again                  hint/registration.h
 //                              the number of CPUs stays                                          base/cpu_count.h
 //
 // By syscall a program may also make its threads real-time ones (realtime.c).
@@ -19,6 +20,7 @@
 
 #include "base/cpu_count.h"
 #include "base/system_call.h"
+#include "hint/registration.h"
 #include "observe/observation.h"
 #include "park/membarrier.h"
 #include "park/sleeper_counts.h"
@@ -28,6 +30,8 @@
 
 typedef long (*syscall_function)(long number, HF_SYSCALL_PARAMETERS);
 typedef int (*prctl_function)(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+
+bool hf_registers_later = true;
 
 // By the constructor, or for a constructor that ran before ours.
 static syscall_function next_syscall;
@@ -47,6 +51,7 @@ static __attribute__((noinline, cold)) void do_without(void) {
     hf_thread_records_stay_left();
     hf_statistics_stay_mapped();
     hf_realtime_ask_no_more();
+    hf_register_never();
     hf_cpus_forgo();
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, assert_usage_error, wait_until, without_rights
+from conftest import COMMAND, INTERPOSER, assert_usage_error, wait_until, without_rights
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
 
@@ -147,7 +147,8 @@ def test_killed_it_is_dead_and_can_be_started_again(holdfast, start_service, soc
     service.wait()
     told = status(socket)
     assert told["state"] == "dead" and "start it again" in told["detail"]
-    assert "service: dead" in holdfast("doctor", env=environment(socket)).stdout
+    doctor = holdfast("doctor", env=environment(socket)).stdout
+    assert "service: dead" in doctor and "look for it again" in doctor
     result = holdfast("run", "--stats", "--", "true", env=environment(socket))
     assert result.returncode == 0 and "monitor: on" in result.stderr, "the command loads one of its own"
     start_service()
@@ -165,6 +166,74 @@ def test_a_program_runs_on_without_it(start_service, socket):
         wait_until(lambda: status(socket)["registered_processes"] == 1)
         service.kill()
         assert program.communicate(timeout=30)[0] == "fine\n" and program.returncode == 0
+
+
+# Waits for locks again and again, and says what comes over its standard input; ends with it.
+WAITS = ("import threading as t, sys, time\n"
+         "x = t.Lock()\n"
+         "def f():\n while True:\n  with x: time.sleep(0.001)\n"
+         "for _ in range(3): t.Thread(target=f, daemon=True).start()\n"
+         "print('started', flush=True)\nsys.stdin.read()\n")
+
+
+@pytest.fixture
+def start_waiting(socket):
+    started = []
+
+    def start(code=WAITS):
+        interposed = {**environment(socket), "LD_PRELOAD": str(INTERPOSER)}
+        program = subprocess.Popen(["/usr/bin/python3", "-c", code], env=interposed, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        started.append(program)
+        assert program.stdout.readline() == "started\n"
+        return program
+
+    yield start
+    for program in started:
+        program.kill()
+        program.communicate()
+
+
+# These two were shown able to fail without the call of hf_register_later.
+def test_a_program_finds_a_service_that_starts_after_it(start_service, start_waiting, socket):
+    program = start_waiting()
+    start_service()
+    wait_until(lambda: status(socket)["registered_processes"] == 1, 60)
+    assert program.poll() is None
+
+
+def test_a_program_finds_a_service_that_was_stopped_when_it_started(start_service, start_waiting, socket):
+    service = start_service()
+    service.send_signal(signal.SIGSTOP)
+    program = start_waiting()
+    service.send_signal(signal.SIGCONT)
+    assert status(socket)["registrations_total"] <= 1  # what was asked for then is answered to nobody
+    wait_until(lambda: status(socket)["registered_processes"] == 1, 60)
+    assert program.poll() is None
+
+
+# A filter that kills who asks for a socket. Shown able to fail without hf_register_never before it stands.
+def test_a_program_in_a_sandbox_does_not_look_for_one(start_waiting, socket):
+    socket_call = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
+    sandbox = ("import ctypes, struct\n"
+               f"code = [(0x20, 0, 0, 0), (0x15, 0, 1, {socket_call}), (6, 0, 0, 0x80000000), (6, 0, 0, 0x7fff0000)]\n"
+               "filter = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *each) for each in code))\n"
+               "program = ctypes.create_string_buffer(struct.pack('HxxxxxxQ', len(code), ctypes.addressof(filter)))\n"
+               "prctl = ctypes.CDLL(None).prctl\n"
+               "assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0\n")
+    program = start_waiting(sandbox + WAITS.replace("sys.stdin.read()", "time.sleep(4)"))
+    assert program.wait(timeout=60) == 0
+
+
+# Shown able to fail without hf_note_monitor in try_to_register.
+def test_stats_tell_who_met_the_service_later(holdfast, start_service, socket):
+    service = start_service()
+    program = WAITS.replace("sys.stdin.read()", f"import os\nos.kill({service.pid}, {signal.SIGCONT.value})\n"
+                            "while 'bpf-map' not in open('/proc/self/maps').read(): time.sleep(0.01)")
+    result = holdfast("run", "--stats", "--", "sh", "-c", f'kill -STOP {service.pid}; exec /usr/bin/python3 -c "$0"',
+                      program, env=environment(socket))
+    assert result.returncode == 0, result.stderr
+    assert "processes that met no monitor when they started: 1, of which 1 met it later" in result.stderr
 
 
 def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):

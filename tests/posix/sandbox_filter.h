@@ -35,8 +35,8 @@ static const int of_holdfast[] = {SYS_clock_nanosleep, SYS_getrusage, SYS_getpri
 
 // docs/sandboxes.md: "At the start".
 static const int of_holdfasts_start[] = {
-    SYS_membarrier, SYS_sched_getaffinity, SYS_socket,  SYS_setsockopt, SYS_getsockopt,
-    SYS_connect,    SYS_sendmsg,           SYS_recvmsg, SYS_fcntl,      SYS_sched_getattr,
+    SYS_membarrier, SYS_sched_getaffinity, SYS_socket, SYS_setsockopt,    SYS_getsockopt, SYS_connect, SYS_sendmsg,
+    SYS_ppoll,      SYS_recvmsg,           SYS_fcntl,  SYS_sched_getattr,
 };
 
 enum { FILTER_MAX = 256 };

@@ -112,6 +112,11 @@ void print_logs(const findings &found) {
         print_log(capability.title, capability.log);
 }
 
+bool may_come(service_report::state is) {
+    using enum service_report::state;
+    return is == absent || is == dead || is == silent;
+}
+
 void print(const findings &found) {
     fmt::print("holdfast {} on {}, {} CPUs\n\n", hf_version(), found.kernel, found.cpus);
     for (const auto &capability : found.capabilities)
@@ -124,6 +129,8 @@ void print(const findings &found) {
     print_row(left.empty(), "room in the C library's objects",
               left.empty() ? "all are laid out as known: " + name_of_c_library() : left);
     fmt::print("\nservice: {}\n  {}\n", name_of(found.service.is), found.service.sentence);
+    if (may_come(found.service.is))
+        fmt::print("  programs that are preloaded already look for it again, less and less often\n");
     fmt::print("mode: {}\n  {}\n", found.mode, found.why);
     if (!found.remedy.empty())
         fmt::print("  for better: {}\n", found.remedy);

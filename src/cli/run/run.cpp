@@ -60,6 +60,9 @@ void print_counters(const session &session, const std::string &lock) {
     print_count("spun", counters.spun);
     print_count("blocked", counters.blocked);
     print_count("mode switches", counters.mode_switches);
+    if (session.has_monitor() && counters.met_no_monitor > 0)
+        say("  processes that met no monitor when they started: {}, of which {} met it later\n",
+            counters.met_no_monitor, counters.met_it_later);
     if (counters.short_of_memory > 0)
         say("  processes that were refused memory for statistics (limits, mlockall, vm.overcommit_memory): {}; not all "
             "that they did was counted\n",

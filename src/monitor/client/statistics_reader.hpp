@@ -64,6 +64,8 @@ struct thread_sums {
     std::uint64_t blocked = 0;
     std::uint64_t mode_switches = 0;
     std::uint64_t bound_apart = 0;     // processes with a library that calls glibc's functions past ours
+    std::uint64_t met_no_monitor = 0;  // processes that found none when they started
+    std::uint64_t met_it_later = 0;    // of these, that found it later
     std::uint64_t short_of_memory = 0; // processes that did not get all the memory for statistics that they wanted
 };
 

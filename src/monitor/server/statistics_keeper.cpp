@@ -47,6 +47,8 @@ void add(thread_sums &sum, const thread_sums &more) {
     sum.blocked += more.blocked;
     sum.mode_switches += more.mode_switches;
     sum.bound_apart += more.bound_apart;
+    sum.met_no_monitor += more.met_no_monitor;
+    sum.met_it_later += more.met_it_later;
     sum.short_of_memory += more.short_of_memory;
 }
 
