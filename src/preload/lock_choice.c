@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "holdfast/holdfast.h"
+
 #include "base/numa.h"
 #include "base/pause.h"
 #include "lock/scl/rwscl_table.h"
@@ -199,9 +201,19 @@ static void do_without_gates_in_child(void) {
     }
 }
 
+// A lock with no branch of its own in choice_for is a gate, and must fit where a mutex has room for one.
+#define HF_LOCK(name, waiting, summary)                                                                                \
+    _Static_assert(_Generic((hf_##name##_t *)NULL,                                                                     \
+                   hf_flexguard_t *: true,                                                                             \
+                   hf_blocking_t *: true,                                                                              \
+                   hf_uscl_t *: true,                                                                                  \
+                   default: sizeof(hf_##name##_t) <= HF_GATE_BYTES),                                                   \
+                   "larger than a gate: needs a discipline (lock_choice.h)");
+#include "lock/lock_list.def"
+#undef HF_LOCK
+
 static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
     struct hf_lock_choice choice = {.discipline = HF_DISCIPLINE_FLEXGUARD};
-    const struct hf_lock_kind *kind = hf_lock_kind_find(value->lock);
     if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !hf_object_fits(HF_OBJECT_MUTEX)) {
         choice.discipline = HF_DISCIPLINE_GLIBCS;
     } else if (strcmp(value->lock, "flexguard") == 0) {
@@ -216,8 +228,8 @@ static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
         choice.uscl_options = value->parameters.slice_us_plus_1 |
                               (value->parameters.work_conserving ? HF_USCL_WORK_CONSERVING : 0u) |
                               value->parameters.inactive_ms << HF_USCL_INACTIVE_SHIFT;
-    } else if (kind->bytes <= HF_GATE_BYTES) {
-        choice.gate = kind;
+    } else {
+        choice.gate = hf_lock_kind_find(value->lock);
         choice.discipline = HF_DISCIPLINE_GATED;
     }
     return choice;
