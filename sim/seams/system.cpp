@@ -147,6 +147,10 @@ bool hf_registers_at_start = false;
 
 void hf_register(void) {}
 
+bool hf_registration_is_owed = false;
+
+void hf_register_later(void) {}
+
 // libc would keep one list of these for its one thread.
 void _pthread_cleanup_push(_pthread_cleanup_buffer *, void (*)(void *), void *) {}
 
