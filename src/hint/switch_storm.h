@@ -11,6 +11,7 @@
 enum {
     HF_STORM_SAMPLED = 61, // one critical departure in so many of a CPU's is looked at; a prime: groups may alternate
     HF_STORM_PERIOD_NS = 20 * 1000, // a critical departure each so often on every CPU, for a beat, makes a storm
+    HF_STORM_SAMPLES = HF_HEARTBEAT_NS / HF_STORM_PERIOD_NS / HF_STORM_SAMPLED, // of each CPU in a beat
     HF_STORM_NS = 1000 * 1000 * 1000,
 };
 
@@ -22,12 +23,12 @@ struct hf_storm_watch {
 };
 
 // A departure was looked at, and others were counted: do so many make a storm?
-static inline bool hf_storm_begins(struct hf_storm_watch *watch, uint64_t heartbeat_ns, uint32_t cpus) {
+static inline bool hf_storm_begins(struct hf_storm_watch *watch, uint64_t heartbeat_ns, uint64_t samples) {
     if (watch->beat_ns != heartbeat_ns) {
         watch->beat_ns = heartbeat_ns;
         watch->samples = 0;
     }
-    if (++watch->samples < (uint64_t)cpus * (HF_HEARTBEAT_NS / HF_STORM_PERIOD_NS / HF_STORM_SAMPLED))
+    if (++watch->samples < samples)
         return false;
     watch->samples = 0;
     return true;

@@ -13,9 +13,11 @@
 #include <fstream>
 #include <limits>
 #include <linux/magic.h>
+#include <linux/membarrier.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -118,6 +120,17 @@ monitor_pins::monitor_pins(const std::string &directory) {
         directory_ = directory;
 }
 
+namespace {
+
+// A program that was running on another CPU when it was detached may still write into the page: a count, a storm. It
+// runs in an RCU section, for the end of which this waits. Where it is refused, the page may stay wrong; it is retired
+// all the same.
+void wait_for_running_programs() {
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+} // namespace
+
 monitor_programs::monitor_programs(const monitor_pins &pins, monitor_sight seen, std::uint32_t parts) {
     bpf_log log;
     skeleton_ = preemption_monitor__open();
@@ -138,6 +151,7 @@ monitor_programs::monitor_programs(const monitor_pins &pins, monitor_sight seen,
 monitor_programs::~monitor_programs() {
     heart_ = {};
     preemption_monitor__detach(skeleton_);
+    wait_for_running_programs();
     run_program(skeleton_->progs.retire);
     release();
 }
@@ -154,6 +168,8 @@ void monitor_programs::choose(std::uint32_t parts, monitor_sight seen) const {
     skeleton_->rodata->parts = parts;
     skeleton_->rodata->refused_parts = parts_refused_for_tests();
     skeleton_->rodata->blind_to_others = seen == monitor_sight::from_followed;
+    if (seen == monitor_sight::slow_storms)
+        skeleton_->rodata->storm_samples = 1;
     skeleton_->rodata->cpus_online = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     bpf_program__set_autoload(skeleton_->progs.walk, parts & HF_PART_CENSUS);
     bpf_program__set_autoload(skeleton_->progs.start_heart, parts & HF_PART_HEART);

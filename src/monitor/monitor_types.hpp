@@ -36,7 +36,8 @@ struct census {
 };
 
 // What a monitor gets to see of the scheduler's switches. `from_followed` is for tests: like a kernel that hides the
-// switches from a protected process, it hides those from every process that is not followed.
-enum class monitor_sight { every_switch, from_followed };
+// switches from a protected process, it hides those from every process that is not followed. So is `slow_storms`: a
+// fortieth of a storm is one, since not every machine can switch as often as a storm does (hint/switch_storm.h).
+enum class monitor_sight { every_switch, from_followed, slow_storms };
 
 } // namespace holdfast

@@ -114,7 +114,7 @@ TEST_F(count, ReturnsToZeroAfterExec) {
         static hf_flexguard_t lock;
         hf_flexguard_lock(&lock);
         while (!*now)
-            hf_pause();
+            be_busy();
         execl("/bin/sleep", "sleep", "3600", nullptr);
     });
     *now = true;
@@ -192,7 +192,7 @@ TEST_F(count, ReturnsToZeroAfterThreadsExit) {
             std::thread([&lock] {
                 hf_flexguard_lock(&lock);
                 while (!*now)
-                    hf_pause();
+                    be_busy();
             }).detach(); // it ends holding its lock
         for (;;)
             pause();
@@ -231,6 +231,7 @@ TEST_F(count, IsZeroAndRetiredAfterTheMonitorHasGone) {
 // Its threads die one by one, while the memory in which they said that they are critical is still there. Several for
 // each CPU: so most are preempted, on a machine with many, too.
 TEST_F(count, ReturnsToZeroAfterAKillOfManyThreads) {
+    precedence over_them;
     const std::uint64_t threads = 4 * std::thread::hardware_concurrency();
     for (int round = 0; round < 10; round++) {
         followed_child process(*watcher, [threads] {
@@ -250,6 +251,7 @@ TEST_F(count, ReturnsToZeroAfterAKillOfManyThreads) {
 }
 
 void expect_to_survive_a_storm_of_kills(monitor &watcher) {
+    precedence over_the_storm;
     for (int round = 0; round < 20; round++) {
         std::vector<std::unique_ptr<followed_child>> storm;
         for (int i = 0; i < 20; i++)
@@ -257,8 +259,8 @@ void expect_to_survive_a_storm_of_kills(monitor &watcher) {
                 static hf_flexguard_t lock;
                 for (;;) {
                     hf_flexguard_lock(&lock);
-                    for (int pauses = 0; pauses < 1000; pauses++)
-                        hf_pause();
+                    for (int turns = 0; turns < 10'000; turns++)
+                        be_busy();
                     hf_flexguard_unlock(&lock);
                 }
             }));

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,19 @@
 
 namespace holdfast::test {
 
+// While it lives, its thread gets a CPU before those that it starts. Among many that are busy, one that kills them as
+// their equal has a turn when each of them has had one: that takes minutes on a slow machine.
+class precedence {
+public:
+    precedence() { EXPECT_EQ(setpriority(PRIO_PROCESS, 0, -19), 0); }
+    ~precedence() { give_up(); }
+    precedence(const precedence &) = delete;
+    precedence &operator=(const precedence &) = delete;
+
+    // What a child begins with: it has inherited it.
+    static void give_up() { setpriority(PRIO_PROCESS, 0, 0); }
+};
+
 class followed_child {
 public:
     followed_child(monitor &watcher, const std::function<void()> &body) {
@@ -25,6 +39,7 @@ public:
         pid_ = fork();
         if (pid_ == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            precedence::give_up();
             close(go[1]);
             char byte;
             [[maybe_unused]] ssize_t got = read(go[0], &byte, 1); // end of file: followed now
@@ -88,9 +103,24 @@ inline void stay_on_cpu(int cpu) {
     return setuid(user) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
+// As many descriptors as this process may have at all: a server in it has one or two of each process, and where nobody
+// asks for more there are 1,024.
+inline void have_many_descriptors() {
+    rlimit descriptors{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    descriptors.rlim_cur = descriptors.rlim_max;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+}
+
+// A turn of a loop that keeps its CPU busy. No PAUSE: that is where an emulator goes on to its next CPU, so that it did
+// hardly anything else (docs/virtual-machines.md).
+inline void be_busy() {
+    hf_program_order();
+}
+
 [[noreturn]] inline void busy_forever() {
     for (;;)
-        hf_pause();
+        be_busy();
 }
 
 // Polls until the count is as wanted; says the last one that it saw.

@@ -51,6 +51,8 @@ public:
         pid_ = fork();
         if (pid_ == 0)
             live(serving, cpus, user);
+        close(orders_[0]);
+        close(answers_[1]);
         view registered = answer();
         EXPECT_NE(registered.scope, ~0u) << "it is registered";
     }
@@ -64,8 +66,8 @@ public:
         kill(pid_, SIGKILL);
         waitpid(pid_, nullptr, 0);
         pid_ = -1;
-        for (int fd : {orders_[0], orders_[1], answers_[0], answers_[1]})
-            close(fd);
+        close(orders_[1]);
+        close(answers_[0]);
     }
 
     // From when these return its thread is critical, or not, and on its way to sleep.
@@ -397,6 +399,7 @@ TEST_F(scoped, UsersCanBeKeptApart) {
 }
 
 TEST_F(scoped, WithoutScopesLeftItIsTheMachines) {
+    have_many_descriptors();
     serve(scoping::users);
     constexpr uid_t users = HF_HINT_GROUPS + 10;
     std::vector<std::unique_ptr<program>> crowd;

@@ -33,6 +33,8 @@ class service : public testing::Test {
 protected:
     static constexpr std::size_t processes_max = 3;
 
+    void SetUp() override { have_many_descriptors(); } // as 'holdfast monitor' does
+
     std::unique_ptr<monitor> watcher = monitor_or_skip();
     monitor_server serving{watcher.get(), listening_socket(), everybody_up_to(processes_max), scoping::cpus};
 
@@ -83,6 +85,7 @@ protected:
             pid_t pid = fork();
             if (pid == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
+                precedence::give_up();
                 close(go_[1]);
                 char well = body();
                 if (write(ready_[1], &well, 1) != 1 || read(go_[0], &well, 1) != 0)
@@ -305,10 +308,7 @@ TEST_F(service, IsReportedAsWhatItIs) {
 // The storm: processes with preempted holders, in two scopes where there are two CPUs, killed in any order.
 TEST_F(service, KilledHoldersLeaveNothingInTheCount) {
     constexpr int processes = 1000;
-    rlimit descriptors{}; // the server has one of each process, and many shells allow 1,024
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
-    descriptors.rlim_cur = descriptors.rlim_max;
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    precedence over_holders;
     crowd holders;
     for (int i = 0; i < processes; i++)
         holders.add([this, i] {

@@ -63,13 +63,16 @@ class Archive:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode != 0:
             said = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
-            raise ArchiveError(f"{' '.join(command)} failed for {', '.join(self.suites)}: "
-                               f"{said[-1] if said else 'status ' + str(done.returncode)}")
+            first = [line for line in said if "Failed to fetch" in line] + said[-1:] + [f"status {done.returncode}"]
+            raise ArchiveError(f"{' '.join(command)} failed for {', '.join(self.suites)}: {first[0]}")
         return done.stdout
 
     def update(self):
         """Looks what the suites serve now."""
-        self._apt("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update")
+        try:
+            self._apt("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update")
+        except ArchiveError as error:
+            raise ArchiveError(f"Debian's archive can't be reached at {MIRROR}: {error}") from error
 
     def newest(self, pattern):
         """The newest package whose name matches."""

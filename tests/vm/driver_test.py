@@ -2,7 +2,8 @@
 """The parts of the driver that need no machine, and a machine that is a script.
 
 Shown able to fail: version_key compares as text; verdict takes a status of 0 with no case passed for good; boot waits
-without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung."""
+without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung;
+any emulator will do."""
 
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import archive
+import emulator
 import jobs
 import kernels
 import machine
@@ -98,6 +100,7 @@ class FakeMachine:
         monkeypatch.setattr(machine, "command_line", lambda *_: ["sh", "-c", self.scripts.pop(0)])
         monkeypatch.setattr(machine, "BOOT_LIMIT_S", 2)
         monkeypatch.setattr(machine, "GRACE_S", 1)
+        monkeypatch.setattr(self.laboratory, "emulator_for", lambda plan: None)
         monkeypatch.setattr(self.laboratory, "kernel", lambda plan: kernels.Fetched(Path("none"), "package", "9.9-1"))
         monkeypatch.setattr(self.laboratory, "initrd", self._initrd)
         self.folder = tmp_path
@@ -141,6 +144,51 @@ def test_a_second_panic_or_hang_fails_the_machine(monkeypatch, tmp_path, script,
     outcome = FakeMachine(monkeypatch, tmp_path, script, script.replace(ONE, "")).outcome()
     assert not outcome.passed and outcome.boots == 2 and outcome.wrong[0].startswith(f"the machine {trouble}")
     assert outcome.passed is False and trouble in table.of([outcome])
+
+
+def says_its_version(path, version):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho 'QEMU emulator version {version} (Debian 1:{version}+dfsg-1)'\n")
+    path.chmod(0o755)
+
+
+class ArchiveWith:
+    """Debian's backports, with a QEMU of that version."""
+
+    def __init__(self, version):
+        self.version = version
+
+    def __call__(self, folder, suites, architecture):
+        return self
+
+    def update(self):
+        if not self.version:
+            raise archive.ArchiveError("the archive can't be reached")
+
+    def unpack(self, package, target):
+        says_its_version(target / "usr" / "bin" / "qemu-system-x86_64", self.version)
+
+
+@pytest.mark.parametrize("here, backport, words", [("8.1.0", None, "bin/qemu"),
+                                                   ("7.2.22", "10.0.2", "cache/qemu/usr/bin/qemu")])
+def test_the_emulator_is_one_that_divides_time(monkeypatch, tmp_path, here, backport, words):
+    says_its_version(tmp_path / "bin" / "qemu-system-x86_64", here)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(emulator, "Archive", ArchiveWith(backport))
+    (tmp_path / "cache").mkdir()
+    found = emulator.found("qemu-system-x86_64", tmp_path / "cache", "amd64")
+    assert found.words[0].startswith(str(tmp_path / words))
+
+
+@pytest.mark.parametrize("backport, sentence", [(None, "too old here, and no newer one to be had: the archive can't"),
+                                                ("7.2.0", "install QEMU 8.1 or newer")])
+def test_without_such_an_emulator_one_sentence_says_so(monkeypatch, tmp_path, backport, sentence):
+    says_its_version(tmp_path / "bin" / "qemu-system-x86_64", "7.2.22")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(emulator, "Archive", ArchiveWith(backport))
+    monkeypatch.delenv("HF_VM_CACHE", raising=False)
+    outcome = matrix.Laboratory(tmp_path).carry_out(matrix.Plan(KERNEL, 2), [])
+    assert sentence in outcome.unavailable and len(outcome.wrong) == 1
 
 
 def machine_of(**changed):

@@ -40,18 +40,18 @@ BOARDS = {
 }
 
 
-def command_line(board, vmlinuz, initrd, cpus, memory_mib, clock):
+def command_line(emulator, board, vmlinuz, initrd, cpus, memory_mib, clock):
     kernel_line = f"console={board.console} quiet panic=-1 tsc=reliable rdinit=/init"
     if board.shared:
         kernel_line += " loglevel=0"
-    return [board.emulator, *board.options, *clock, "-smp", str(cpus), "-m", str(memory_mib),
+    return [*emulator.words, *board.options, *clock, "-smp", str(cpus), "-m", str(memory_mib),
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", str(vmlinuz), "-initrd", str(initrd), "-append", kernel_line]
 
 
-def interact(board, vmlinuz, initrd, cpus, memory_mib):
+def interact(emulator, board, vmlinuz, initrd, cpus, memory_mib):
     """The guest's console on this terminal, until the guest ends."""
-    command = command_line(board, vmlinuz, initrd, cpus, memory_mib, CLOCK_OF_HOST)
+    command = command_line(emulator, board, vmlinuz, initrd, cpus, memory_mib, CLOCK_OF_HOST)
     return subprocess.run([*command, "-serial", "mon:stdio"]).returncode
 
 
@@ -102,13 +102,13 @@ def _follow(lines, limits, report, on_line):
             waited_for = name or "the next command"
 
 
-def boot(board, vmlinuz, initrd, cpus, memory_mib, console_log, limits, on_line):
+def boot(emulator, board, vmlinuz, initrd, cpus, memory_mib, console_log, limits, on_line):
     """Boots once and follows the report. on_line(line, the result that ended with it or None)."""
     serial = ["-serial", "stdio"] if board.shared else ["-serial", f"file:{console_log}", "-serial", "stdio"]
     report = Report()
     process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL",
-                                *command_line(board, vmlinuz, initrd, cpus, memory_mib, INSTRUCTIONS_AS_CLOCK),
-                                *serial],
+                                *command_line(emulator, board, vmlinuz, initrd, cpus, memory_mib,
+                                              INSTRUCTIONS_AS_CLOCK), *serial],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         trouble = _follow(_Lines(process.stdout.fileno()), limits, report, on_line)

@@ -5,12 +5,12 @@ import json
 import os
 import platform
 import re
-import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import emulator
 import initramfs
 import jobs
 import kernels
@@ -134,10 +134,16 @@ class Laboratory:
         file.write_bytes(root + jobs.archive(commands, machine.BOARDS[architecture].port, shell))
         return file
 
+    def emulator_for(self, plan):
+        name = machine.BOARDS[plan.kernel.architecture].emulator
+        try:
+            return emulator.found(name, self.cache, OWN_ARCHITECTURE)
+        except emulator.NoEmulator as error:
+            raise Unavailable(str(error)) from error
+        except ArchiveError as error:
+            raise Unavailable(f"{name} is too old here, and no newer one to be had: {error}") from error
+
     def kernel(self, plan):
-        board = machine.BOARDS[plan.kernel.architecture]
-        if not shutil.which(board.emulator):
-            raise Unavailable(f"{board.emulator} is not installed")
         try:
             return kernels.fetch(plan.kernel, self.cache)
         except ArchiveError as error:
@@ -147,11 +153,12 @@ class Laboratory:
         """Boots, once more for what is left if the machine gave no exit status. show gets the tests' own lines."""
         outcome = Outcome(plan)
         try:
+            by = self.emulator_for(plan)
             fetched = self.kernel(plan)
             outcome.version, outcome.package = fetched.version, fetched.package
             for attempt in range(TRIES):
                 outcome.boots += 1
-                ending = self._boot(plan, fetched, commands[len(outcome.results):], attempt, show, ended)
+                ending = self._boot(plan, by, fetched, commands[len(outcome.results):], attempt, show, ended)
                 outcome.release = ending.report.release or outcome.release
                 complete = [result for result in ending.report.results if result.status != -1]
                 outcome.results += complete
@@ -166,7 +173,7 @@ class Laboratory:
             outcome.unavailable = str(error)
         return outcome
 
-    def _boot(self, plan, fetched, commands, attempt, show, ended):
+    def _boot(self, plan, by, fetched, commands, attempt, show, ended):
         board = machine.BOARDS[plan.kernel.architecture]
 
         def on_line(line, result):
@@ -177,7 +184,8 @@ class Laboratory:
 
         file = self.initrd(plan, commands)
         try:
-            return machine.boot(board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB, self.console_log(plan, attempt),
+            return machine.boot(by, board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB,
+                                self.console_log(plan, attempt),
                                 {command.name: command.limit_s for command in commands}, on_line)
         finally:
             file.unlink(missing_ok=True)
@@ -207,11 +215,12 @@ class Laboratory:
         return found
 
     def interact(self, plan):
+        by = self.emulator_for(plan)
         fetched = self.kernel(plan)
         board = machine.BOARDS[plan.kernel.architecture]
         file = self.initrd(plan, jobs.listed(), shell=True)
         try:
-            return machine.interact(board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB)
+            return machine.interact(by, board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB)
         finally:
             file.unlink(missing_ok=True)
 

@@ -27,6 +27,8 @@ struct {
 } storm_watches SEC(".maps");
 
 const volatile uint32_t cpus_online = 1;
+// Samples of each CPU in a beat; fewer in tests on machines that can't switch so often.
+const volatile uint32_t storm_samples = HF_STORM_SAMPLES;
 
 // Was this CPU's critical departure one of those that are looked at?
 static bool is_sampled(struct hf_hint_page *page) {
@@ -40,7 +42,7 @@ static void storm_departure(struct hf_hint_page *page, uint32_t group, bool in_c
         return;
     uint32_t key = group % HF_HINT_GROUPS;
     struct hf_storm_watch *watch = bpf_map_lookup_elem(&storm_watches, &key);
-    if (!watch || !hf_storm_begins(watch, page->heartbeat_ns, cpus_online))
+    if (!watch || !hf_storm_begins(watch, page->heartbeat_ns, (uint64_t)cpus_online * storm_samples))
         return;
     uint64_t *until_ns = &element(page->group, group)->left_alone_until_ns;
     if (__sync_val_compare_and_swap(until_ns, 0, page->heartbeat_ns + HF_STORM_NS) == 0)
