@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// Workers that have nothing to run: how many look for something, and how many have gone to sleep.
 #pragma once
 
 #include <atomic>

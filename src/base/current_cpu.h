@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// The CPU that the caller runs on, found without a call of the kernel where that is possible.
 #ifndef HF_BASE_CURRENT_CPU_H
 #define HF_BASE_CURRENT_CPU_H
 
@@ -6,7 +7,7 @@
 extern "C" {
 #endif
 
-// The CPU that the caller runs on, from the thread's rseq area or, without one, from the kernel.
+// From the thread's rseq area or, without one, from the kernel.
 unsigned hf_current_cpu(void) __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus

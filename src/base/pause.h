@@ -32,10 +32,10 @@ static inline void hf_timed_pause(void) {
 // How many pauses make a timed pause, when so many took so long.
 static inline uint32_t hf_pauses_in_a_timed_pause(uint32_t pauses, uint64_t ns) {
     const uint32_t most = HF_PAUSES_A_TIMED_PAUSE_MAX;
-    uint64_t in_a_rest = ns == 0 ? most : ((uint64_t)pauses * HF_TIMED_PAUSE_NS + ns / 2) / ns;
-    if (in_a_rest < 1)
+    uint64_t rounded = ns == 0 ? most : ((uint64_t)pauses * HF_TIMED_PAUSE_NS + ns / 2) / ns;
+    if (rounded < 1)
         return 1;
-    return in_a_rest < most ? (uint32_t)in_a_rest : most;
+    return rounded < most ? (uint32_t)rounded : most;
 }
 
 #ifdef __cplusplus

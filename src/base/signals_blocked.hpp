@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// A scope in which the calling thread handles no signals.
 #pragma once
 
 #include <csignal>

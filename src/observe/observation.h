@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What the locks call to have noted what they do (observe/statistics_memory.h). A thread pays a comparison when it
-// takes a lock and one when it gives it back; the rest is out of line, and most of it comes after
-// a lock was given back.
+// takes a lock and one when it gives it back; the rest is out of line, and most of it comes after a
+// lock was given back.
 //
 // A thread observes one acquisition at a time, from the moment that it has the lock until it gives it back:
 //
@@ -17,7 +17,7 @@
 // notes.O1  Noting never waits, fails or touches a lock's memory: it knows the address only. So it changes neither who
 //     owns a lock nor who is woken, and the lock may be gone.
 // notes.O2  A forked child notes nothing until it has memory of its own: the pointer to its parent's is wiped by the
-// fork. A signal handler that takes locks may spoil the observation that it interrupts; nothing else.
+//     fork. A signal handler that takes locks may spoil the observation that it interrupts; nothing else.
 #ifndef HF_OBSERVE_OBSERVATION_H
 #define HF_OBSERVE_OBSERVATION_H
 

@@ -29,8 +29,7 @@
 // notes.N3  A lock is in one of the HF_STATISTICS_PROBES places of a level from its first one there on, if by then
 //     those of all levels before were others'; or in none: then it is counted in `not_noted`.
 // notes.N6  An address stands in a place only when there is memory behind the whole entry, and a tid in a row likewise.
-// Were
-//     it found missing by a store, that would end the process (SIGBUS: vm.overcommit_memory=2).
+//     Were it found missing by a store, that would end the process (SIGBUS: vm.overcommit_memory=2).
 // notes.N4 and N5, of threads' rows, are in thread_holds.h.
 //
 // Readers copy what they want by system calls: where nothing was written they get zeros, and no memory is used up for

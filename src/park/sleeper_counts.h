@@ -19,8 +19,7 @@
 //     seen by the announcer, which does not find the word as that unlock's owner had it; or its look comes after that
 //     fence, sees that somebody may have come, and it wakes.
 // sleep.S2  Release is the last touch (word.I4, park/word_lock.h): counts lie in a table, found by the word's address.
-// Who shares
-//     an entry is woken once too often, or exchanges where it need not.
+//     A thread that shares an entry is woken once too often, or exchanges where it need not.
 // A thread that never comes back from its sleep (it was forked away, cancelled at once, or left a signal handler by
 // longjmp) leaves its entry FENCED.
 //

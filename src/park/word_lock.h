@@ -25,7 +25,7 @@
 //     who still sleeps.
 // word.I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
 //     uses the address only, never what it holds.
-// Modelled in verify/lock/word_lock.pml and verify/lock/flexguard.pml; queue.I3 and I5, on the queue, are stated in
+// Modelled in verify/lock/word_lock.pml and verify/lock/flexguard.pml; queue.I3 and I5, the queue's, are stated in
 // src/lock/wait/waiter_queue.h.
 #ifndef HF_PARK_WORD_LOCK_H
 #define HF_PARK_WORD_LOCK_H

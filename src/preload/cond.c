@@ -71,7 +71,7 @@ static int take_mutex_again(struct hf_waiter *waiter) {
 // Asked before the caller is a waiter: if the owner chose it then, it would have to stay for its turn (condition.C2),
 // which the owner gives with the mutex. Of glibc's mutexes their unlock has to be asked; nobody owes turns in those.
 static bool refuses_wait(pthread_mutex_t *mutex) {
-    return hf_mutex_is_chosen(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
+    return hf_mutex_is_interposed(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
 }
 
 // It was cancelled, or left by siglongjmp. Before the program's own clean-up handlers run, and before who jumped goes
@@ -83,7 +83,7 @@ static void leave(struct hf_left_wait *left) {
     struct hf_mutex *mutex = hf_mutex_in(wait->waiter.mutex);
     // Of a mutex of glibc's it is not known; of one of ours it is, but for some instructions.
     bool has_mutex =
-        wait->progress == WAIT_BEGINS && (!hf_mutex_is_chosen(mutex) || hf_mutex_is_owned_by(mutex, left->self));
+        wait->progress == WAIT_BEGINS && (!hf_mutex_is_interposed(mutex) || hf_mutex_is_owned_by(mutex, left->self));
     if (wait->progress == WAIT_SLEEPS)
         hf_store_relaxed(&left->self->critical.critical_depth, left->depth);
     hf_waiter_leave_cancelled(&wait->waiter);

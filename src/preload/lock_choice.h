@@ -58,7 +58,8 @@ static inline const hf_release_count *hf_releases_shown(const struct hf_mutex *m
     return hf_choice_of(mutex)->latency ? &none : &mutex->releases;
 }
 
-static inline bool hf_mutex_is_chosen(const struct hf_mutex *mutex) {
+// Does Holdfast lock it? False: it is glibc's, by its kind or by the policy.
+static inline bool hf_mutex_is_interposed(const struct hf_mutex *mutex) {
     return hf_mutex_is_ours(mutex) && hf_choice_of(mutex)->discipline != HF_DISCIPLINE_GLIBCS;
 }
 

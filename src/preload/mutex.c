@@ -118,7 +118,7 @@ static __attribute__((noinline)) int lock_slowly(struct hf_mutex *mutex, const s
 // The rest, out of line: its frame.
 static __attribute__((noinline)) int lock_any(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    return hf_mutex_is_chosen(mutex) ? lock_slowly(mutex, NULL) : hf_glibc()->mutex_lock(posix);
+    return hf_mutex_is_interposed(mutex) ? lock_slowly(mutex, NULL) : hf_glibc()->mutex_lock(posix);
 }
 
 static __attribute__((noinline)) int wait_for_normal(struct hf_mutex *mutex, struct hf_thread_record *self) {
@@ -159,7 +159,7 @@ void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex) {
 
 static __attribute__((noinline)) int trylock_any(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_mutex_is_chosen(mutex))
+    if (!hf_mutex_is_interposed(mutex))
         return hf_glibc()->mutex_trylock(posix);
     struct hf_thread_record *self = hf_self();
     switch (judge(mutex, self)) {
@@ -185,7 +185,7 @@ int hf_mutex_trylock(pthread_mutex_t *posix) {
 
 int hf_mutex_timedlock(pthread_mutex_t *posix, const struct timespec *at) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_mutex_is_chosen(mutex))
+    if (!hf_mutex_is_interposed(mutex))
         return hf_glibc()->mutex_timedlock(posix, at);
     struct hf_deadline deadline = {.clock = CLOCK_REALTIME, .at = *at};
     return lock_slowly(mutex, &deadline);
@@ -193,7 +193,7 @@ int hf_mutex_timedlock(pthread_mutex_t *posix, const struct timespec *at) {
 
 static int interposed_clocklock(pthread_mutex_t *posix, clockid_t clock, const struct timespec *at) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_mutex_is_chosen(mutex))
+    if (!hf_mutex_is_interposed(mutex))
         return hf_glibc()->mutex_clocklock(posix, clock, at);
     // Unlike a bad time, a bad clock is refused at once.
     if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
@@ -204,7 +204,7 @@ static int interposed_clocklock(pthread_mutex_t *posix, clockid_t clock, const s
 
 static __attribute__((noinline)) int unlock_any(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (!hf_mutex_is_chosen(mutex))
+    if (!hf_mutex_is_interposed(mutex))
         return hf_glibc()->mutex_unlock(posix);
     struct hf_thread_record *self = hf_self();
     if (hf_mutex_refuses(mutex, self))
@@ -246,7 +246,7 @@ int hf_mutex_unlock_to_wait(pthread_mutex_t *posix) {
 
 int hf_mutex_destroy(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    bool was_ours = hf_mutex_is_chosen(mutex); // glibc destroys the kind
+    bool was_ours = hf_mutex_is_interposed(mutex); // glibc destroys the kind
     int error = hf_glibc()->mutex_destroy(posix);
     if (!error && was_ours)
         hf_chosen_forget(mutex);

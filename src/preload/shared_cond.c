@@ -59,7 +59,7 @@ static int come_back(struct owed *owed, int error) {
 }
 
 int hf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-    if (!hf_mutex_is_chosen(hf_mutex_in(mutex))) // there is nothing to say
+    if (!hf_mutex_is_interposed(hf_mutex_in(mutex))) // there is nothing to say
         return hf_glibc()->cond_wait(cond, mutex);
     __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
     stand_aside(&owed, mutex);
@@ -67,7 +67,7 @@ int hf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
 }
 
 int hf_shared_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
-    if (!hf_mutex_is_chosen(hf_mutex_in(mutex))) // there is nothing to say
+    if (!hf_mutex_is_interposed(hf_mutex_in(mutex))) // there is nothing to say
         return hf_glibc()->cond_timedwait(cond, mutex, at);
     __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
     stand_aside(&owed, mutex);
@@ -75,7 +75,7 @@ int hf_shared_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const
 }
 
 int hf_shared_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at) {
-    if (!hf_mutex_is_chosen(hf_mutex_in(mutex))) // there is nothing to say
+    if (!hf_mutex_is_interposed(hf_mutex_in(mutex))) // there is nothing to say
         return hf_glibc()->cond_clockwait(cond, mutex, clock, at);
     __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
     stand_aside(&owed, mutex);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// Tools that look for races between the program's threads.
 #ifndef HF_PRELOAD_THREAD_CHECKER_H
 #define HF_PRELOAD_THREAD_CHECKER_H
 

@@ -43,15 +43,15 @@ static struct {
     pthread_key_t key;
 } exit_key;
 
-uintptr_t hf_process_mark;
+uintptr_t hf_process_tag;
 
 // A number of 22 bits, as the kernel's are: 6 in an address's alignment, 16 above it.
-static void mark_process(long process) {
+static void tag_process(long process) {
     enum { HF_LOW_BITS = 6, HF_UPPER_SHIFT = 48 };
     _Static_assert(1 << HF_LOW_BITS == HF_CACHE_LINE_BYTES && sizeof(uintptr_t) == 8, "addresses leave these bits");
     uintptr_t number = process > 0 && process < 1 << 22 ? (uintptr_t)process : 0;
     uintptr_t low = number & (HF_CACHE_LINE_BYTES - 1);
-    hf_store_relaxed(&hf_process_mark, number >> HF_LOW_BITS << HF_UPPER_SHIFT | low);
+    hf_store_relaxed(&hf_process_tag, number >> HF_LOW_BITS << HF_UPPER_SHIFT | low);
 }
 
 static struct hf_fork_page page; // park/fork_mark.h
@@ -363,7 +363,7 @@ static void start_over_by_handler(void) {
     lock_pool(&saved);
     if (pool.process == 0)
         pool.process = hf_tid_asked(); // of the thread that has forked: the child's main thread
-    mark_process(pool.process);
+    tag_process(pool.process);
     move_to_new_slab();
     hf_masked_unlock(&pool.word, &saved);
 }
@@ -377,7 +377,7 @@ static void have_record_before_fork(void) {
 
 __attribute__((constructor)) static void watch_forks(void) {
     pool.process = hf_sys_getpid();
-    mark_process(pool.process);
+    tag_process(pool.process);
     zeroed_by_fork = hf_fork_watch(&page.mark, &page, sizeof(page));
     pthread_atfork(have_record_before_fork, NULL, start_over_by_handler);
 }

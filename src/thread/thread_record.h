@@ -110,7 +110,7 @@ struct hf_thread_record *hf_thread_record_acquire(void) __attribute__((cold));
 
 // Of this process, in bits that no record's address has (lock/wait/waiter_queue.h): its number, or 0 where that is not
 // known. A forked child's is another one, unless it was forked behind pthread_atfork's back.
-extern uintptr_t hf_process_mark __attribute__((visibility("hidden")));
+extern uintptr_t hf_process_tag __attribute__((visibility("hidden")));
 
 static inline struct hf_thread_record *hf_self(void) {
     struct hf_thread_record *self = hf_self_record;

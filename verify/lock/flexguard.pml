@@ -11,15 +11,15 @@
 //                       |  ^                   |  head, word free      |
 //                       |  |                   |                       |
 //       spinning does   |  |                   | spinning does not pay |
-//       not pay         |  |                   | any more, or patience |
-//                       v  |                   v is at its end         |
+//       not pay         |  |                   | any more, or its      |
+//                       v  |                   v budget is spent       |
 //                  poll, as long as the lock is hot -------------------+
 //                       |  | woken               word free             |
 //                       v  |                                           |
 //                    asleep on the word -------------------------------+
 //                         word free when exchanged for HELD_WITH_SLEEPERS
 //
-// The hint is not a variable: wherever the C code asks it, or counts its patience, the model may go either way. Each
+// The hint is not a variable: wherever the C code asks it, or counts its polls, the model may go either way. Each
 // thread has one record for good. It locks any number of times, each time as lock, trylock, clocklock or as glibc does
 // (pthread_cond_wait, lll_lock), then once for the last time. So the stores of a slow thread come late: to a record
 // whose thread has left the queue, is in it once more, or is in the queue of another lock.
@@ -188,7 +188,7 @@ polling:
 #endif
             goto polling
         fi
-    // The hint has changed, or the waiter's patience is at its end.
+    // The hint has changed, or the waiter's spin budget is spent.
 #ifdef MUTANT_WAITING_CANNOT_LEAVE
     :: queue_state[me] == HF_QUEUE_HEAD -> goto leaving
 #else

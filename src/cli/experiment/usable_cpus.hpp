@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// The CPUs that this process may run on.
 #pragma once
 
 #include <vector>
 
 namespace holdfast::cli {
 
-// Numbers of the CPUs that this process, hence any that it starts, may run on. Empty when the kernel does not say.
+// Their numbers. Any process that this one starts may run on the same. Empty when the kernel does not say.
 std::vector<int> usable_cpus();
 
 } // namespace holdfast::cli

@@ -45,10 +45,7 @@
 #include "park/deadline.h"
 #include "thread/left_wait.h"
 
-enum {
-    HF_SPIN_BUDGET_POLLS = 1 << 14, // queue.I5: 0.23 to 0.6 ms of polling without progress
-    HF_PASSING_POLLS = 64,
-};
+enum { HF_PASSING_POLLS = 64 };
 
 // Before each try to take the word. `realtime` is the caller's place among real-time threads; NULL: it is none.
 static inline void give_way(const uint32_t *word, const struct hf_realtime_waiter *realtime) {

@@ -362,18 +362,18 @@ void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
 // The bits of a word that no address of a waiter has: those of its alignment, and those above what a process is given
 // without asking for more (47 bits on x86-64, 48 on arm64). A process would have to be the millionth of a line, each
 // forked by the one before, to take an ancestor's turns for its own.
-#define HF_MARK_BITS_ABOVE 48
-#define HF_MARK_MASK ((uintptr_t)-1 << HF_MARK_BITS_ABOVE | (HF_WAITER_ALIGNMENT - 1))
-_Static_assert(sizeof(uintptr_t) == 8, "addresses leave bits for marks");
+#define HF_TAG_BITS_ABOVE 48
+#define HF_TAG_MASK ((uintptr_t)-1 << HF_TAG_BITS_ABOVE | (HF_WAITER_ALIGNMENT - 1))
+_Static_assert(sizeof(uintptr_t) == 8, "addresses leave bits for tags");
 
-static uintptr_t mark_of_process(void) {
+static uintptr_t tag_of_process(void) {
     uintptr_t depth = current_fork_depth();
-    return (depth / HF_WAITER_ALIGNMENT) << HF_MARK_BITS_ABOVE | depth % HF_WAITER_ALIGNMENT;
+    return (depth / HF_WAITER_ALIGNMENT) << HF_TAG_BITS_ABOVE | depth % HF_WAITER_ALIGNMENT;
 }
 
 // NULL: there are none, or they are another process's.
 static struct hf_waiter *first_owed(hf_turns_owed turns) {
-    return (turns & HF_MARK_MASK) == mark_of_process() ? (struct hf_waiter *)(turns & ~HF_MARK_MASK) : NULL;
+    return (turns & HF_TAG_MASK) == tag_of_process() ? (struct hf_waiter *)(turns & ~HF_TAG_MASK) : NULL;
 }
 
 // Real-time threads have theirs first, in order; behind them it is for the mutex to say.
@@ -391,7 +391,7 @@ void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
     if (before)
         before->next_chosen = chosen;
     else
-        *turns = (uintptr_t)chosen | mark_of_process();
+        *turns = (uintptr_t)chosen | tag_of_process();
 }
 
 void hf_turns_give_all(hf_turns_owed turns) {

@@ -20,9 +20,8 @@
 // Invariants:
 // condition.C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the
 //     list's lock.
-// condition.C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives
-// it the turn may still
-//     touch its node. Each has a word for it, which keeps a turn that comes early.
+// condition.C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it
+//     the turn may still touch its node. Each has a word for it, which keeps a turn that comes early.
 // condition.C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its
 //     place.
 // condition.C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed and its

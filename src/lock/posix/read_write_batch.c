@@ -7,7 +7,7 @@
 #include "lock/wait/yield_policy.h"
 
 enum {
-    HF_RW_HOT_POLLS = 1 << 14, // about a millisecond
+    HF_RW_HOT_POLLS = 1 << 14, // as long as a spin budget without renewals (lock/wait/spin_budget.h)
     HF_RW_LAST_LOOKS = 16,     // of a writer, when its slice is over: some 20 us
 };
 

@@ -13,8 +13,6 @@
 // Kinds of sleepers on the state word.
 enum { HF_RW_SLEEPS_TO_READ = 1, HF_RW_SLEEPS_TO_WRITE = 2 };
 
-enum { HF_RW_SPIN_BUDGET_POLLS = 1 << 14 }; // about a millisecond, as FlexGuard's (flexguard.c)
-
 void hf_rw_wake_writer(const struct hf_rw_lock *lock) {
     hf_futex_wake_kind(&lock->state, 1, HF_RW_SLEEPS_TO_WRITE);
 }
@@ -93,7 +91,7 @@ static int read_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 // others must not spin for a holder that does not run. One that sleeps is not: it would make everybody sleep.
 static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                         struct leaving *leaving) {
-    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
     for (;;) {
         // Acquire, here and below: pairs with the writer's release. Once WRITER is clear it stays so: we are counted.
         do {
@@ -121,7 +119,7 @@ static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 // Not critical: who is behind writers will not be a holder before it has run again.
 static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                const struct hf_deadline *deadline, struct hf_wait *wait) {
-    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
     bool slept = false;
     for (;;) {
         do {
@@ -167,7 +165,7 @@ static int wait_before_writers(struct hf_rw_lock *lock, struct hf_thread_record 
                                const struct hf_deadline *deadline, struct leaving *leaving) {
     uint32_t kept = 0;
     for (;;) {
-        struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
+        struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
         do {
             int error = read_out_of_turn(lock, self, kept, &leaving->realtime);
             if (error != EBUSY)
@@ -201,7 +199,7 @@ static bool try_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
 
 // The head of the writers that spin polls the state, the others poll their records (lock/wait/waiter_queue.h).
 static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written) {
-    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
     bool acquired = false;
     hf_queue_enter(&lock->writers, self);
     do {
@@ -214,7 +212,7 @@ static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self
 // A real-time thread stands in no queue.
 static bool spin_before_others(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written,
                                const struct hf_realtime_waiter *realtime) {
-    struct hf_spin_budget budget = hf_spin_budget_of(HF_RW_SPIN_BUDGET_POLLS, &lock->releases);
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
     bool acquired;
     do
         acquired = try_to_write(lock, self, written, realtime);

@@ -27,14 +27,14 @@ typedef struct hf_thread_record *hf_queue_tail;
 
 // As it stands in the tail. Where the process is not known (a sandbox, the first constructors) the bits are 0.
 static inline hf_queue_tail hf_queue_place(struct hf_thread_record *self) {
-    return (hf_queue_tail)((char *)self + hf_load_relaxed(&hf_process_mark));
+    return (hf_queue_tail)((char *)self + hf_load_relaxed(&hf_process_tag));
 }
 
 // NULL: nobody, or another process's.
 static inline struct hf_thread_record *hf_queue_record(hf_queue_tail tail) {
-    uintptr_t mark = hf_load_relaxed(&hf_process_mark);
-    bool is_ours = tail != NULL && ((uintptr_t)tail & HF_QUEUE_PROCESS_MASK) == mark;
-    return is_ours ? (struct hf_thread_record *)((char *)tail - mark) : NULL;
+    uintptr_t tag = hf_load_relaxed(&hf_process_tag);
+    bool is_ours = tail != NULL && ((uintptr_t)tail & HF_QUEUE_PROCESS_MASK) == tag;
+    return is_ours ? (struct hf_thread_record *)((char *)tail - tag) : NULL;
 }
 
 // A thread is in one queue at most. It is in none when IDLE: only then may it enter.

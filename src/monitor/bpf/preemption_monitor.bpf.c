@@ -17,8 +17,9 @@
 //     critical. This does not take having seen every switch. There are kernels that run no tracing program while some
 //     protected process (a virtual machine's init) is current, so that nobody sees whom it gives the CPU to. Such a
 //     thread is counted for longer than it should be, until it leaves the CPU again; no longer.
-// So no count can leak. Tested by tests/monitor/count_test. A service that runs for months looks all the same
-// (walk), and says how often it had to set a count right.
+// So no count can leak. Tested by tests/monitor/count_test. A service that runs for months looks all the same (`walk`,
+// census.bpf.h), and says how often it had to set a count right. The heart, which tells that the page is kept up to
+// date, is in loaders_orders.bpf.h.
 //
 // The page and `followed` may be older than this program: pinned, and left by a monitor that has ended. Marks never
 // are, so that the count starts at 0 with them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Shown able to fail: patience that is not renewed, that is renewed without progress, and that is renewed for ever.
+// Shown able to fail: a budget that is not renewed, that is renewed without progress, and that is renewed for ever.
 #include <gtest/gtest.h>
 #include <memory>
 

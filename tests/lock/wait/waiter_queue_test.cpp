@@ -89,19 +89,19 @@ TEST_F(waiter_queue, AQueueThatNamesThreadsOfAForkedParentHeals) {
 
 // Shown able to fail: hf_queue_record that does not look whose it is.
 TEST_F(waiter_queue, ATailOfAnotherProcessIsNotFollowed) {
-    const uintptr_t own = hf_process_mark, another = own ^ (uintptr_t{1} << 48 | 1);
+    const uintptr_t own = hf_process_tag, another = own ^ (uintptr_t{1} << 48 | 1);
     EXPECT_NE(own, 0u);
-    hf_process_mark = another;
+    hf_process_tag = another;
     // There it is a record, and here no address at all.
     tail = hf_queue_place(reinterpret_cast<hf_thread_record *>(uintptr_t{HF_CACHE_LINE_BYTES}));
-    hf_process_mark = own;
+    hf_process_tag = own;
     hf_queue_enter(&tail, &a);
     EXPECT_TRUE(hf_queue_is_head(&a));
     EXPECT_EQ(tail, hf_queue_place(&a));
     hf_queue_tail theirs = hf_queue_record(tail) == &a ? tail : nullptr;
-    hf_process_mark = another;
+    hf_process_tag = another;
     EXPECT_EQ(hf_queue_record(theirs), nullptr) << "nor is ours by them";
-    hf_process_mark = own;
+    hf_process_tag = own;
     hf_queue_leave(&tail, &a);
     EXPECT_EQ(tail, nullptr);
 }
