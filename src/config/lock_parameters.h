@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What can be said of a lock in HOLDFAST_CONF, in parentheses behind its name: "slice=2ms,work-conserving=yes".
-#ifndef HF_PRELOAD_LOCK_PARAMETERS_H
-#define HF_PRELOAD_LOCK_PARAMETERS_H
+#ifndef HF_CONFIG_LOCK_PARAMETERS_H
+#define HF_CONFIG_LOCK_PARAMETERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What Holdfast does to which kind of object, as users write it: "mutex:u-scl(slice=2ms),rwlock:glibc". Read by the
 // interposer (HOLDFAST_CONF) and by the command (--conf).
-#ifndef HF_PRELOAD_POLICY_TEXT_H
-#define HF_PRELOAD_POLICY_TEXT_H
+#ifndef HF_CONFIG_POLICY_TEXT_H
+#define HF_CONFIG_POLICY_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

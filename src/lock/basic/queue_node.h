@@ -2,8 +2,8 @@
 // Nodes for queue locks that need one for each lock held or waited for. Each thread keeps its spare ones; they stay
 // with the thread record when the thread exits, so memory follows the most locks ever held at once and is never given
 // back.
-#ifndef HF_LOCK_QUEUE_NODE_H
-#define HF_LOCK_QUEUE_NODE_H
+#ifndef HF_LOCK_BASIC_QUEUE_NODE_H
+#define HF_LOCK_BASIC_QUEUE_NODE_H
 
 #include "thread/thread_record.h"
 

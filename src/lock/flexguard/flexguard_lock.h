@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // FlexGuard's lock and unlock on a word and a queue tail wherever these lie: side by side in hf_flexguard_t, apart
 // inside pthread_mutex_t. The fast paths are here; waiting is in flexguard.c. Paper, section 3.2 and Listing 2.
-#ifndef HF_LOCK_FLEXGUARD_LOCK_H
-#define HF_LOCK_FLEXGUARD_LOCK_H
+#ifndef HF_LOCK_FLEXGUARD_FLEXGUARD_LOCK_H
+#define HF_LOCK_FLEXGUARD_FLEXGUARD_LOCK_H
 
 #include "lock/wait/defer_policy.h"
 #include "lock/wait/waiter_queue.h"

@@ -12,8 +12,8 @@
 //     saw.
 // barrier.B3  `left` is the last touch. The destroyer waits until as many have left as had tickets of full rounds.
 // Modelled in verify/lock/barrier.pml.
-#ifndef HF_LOCK_BARRIER_H
-#define HF_LOCK_BARRIER_H
+#ifndef HF_LOCK_POSIX_BARRIER_H
+#define HF_LOCK_POSIX_BARRIER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -35,8 +35,8 @@
 //     park/sleeper_counts.h) until it has the mutex, and it takes it as that, however its sleep ended: the wake that it
 //     may have had was one of the word's (word.I2, park/word_lock.h). So who joins will take the mutex again.
 // Modelled in verify/lock/condition.pml.
-#ifndef HF_LOCK_CONDITION_H
-#define HF_LOCK_CONDITION_H
+#ifndef HF_LOCK_POSIX_CONDITION_H
+#define HF_LOCK_POSIX_CONDITION_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -23,8 +23,8 @@
 // rwlock.B1  Bounded, as wait.P1 to P4 have it (defer_policy.h, yield_policy.h). A thread that polls here is no holder,
 //     and neither counted as a reader nor announced as a sleeper or as a writer that waits: nobody waits for it, and no
 //     wake can be meant for it. Hence rwlock.RW1 to RW4 are what they are without.
-#ifndef HF_LOCK_READ_WRITE_BATCH_H
-#define HF_LOCK_READ_WRITE_BATCH_H
+#ifndef HF_LOCK_POSIX_READ_WRITE_BATCH_H
+#define HF_LOCK_POSIX_READ_WRITE_BATCH_H
 
 #include "hint/hint.h"
 #include "lock/posix/read_write_state.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Waiting for a reader-writer lock. What it is, its states, its invariants, and all that needs no waiting:
 // read_write_state.h.
-#ifndef HF_LOCK_READ_WRITE_LOCK_H
-#define HF_LOCK_READ_WRITE_LOCK_H
+#ifndef HF_LOCK_POSIX_READ_WRITE_LOCK_H
+#define HF_LOCK_POSIX_READ_WRITE_LOCK_H
 
 #include "lock/posix/read_write_state.h"
 #include "park/deadline.h"

@@ -32,8 +32,8 @@
 //     word itself, as it was when it said that somebody would wake them: the kernel lets nobody fall asleep on a state
 //     that is not there any more. Modelled in verify/lock/read_write_lock.pml.
 // word.I4  Release is the last touch, as in park/word_lock.h: after it the next user may free the memory.
-#ifndef HF_LOCK_READ_WRITE_STATE_H
-#define HF_LOCK_READ_WRITE_STATE_H
+#ifndef HF_LOCK_POSIX_READ_WRITE_STATE_H
+#define HF_LOCK_POSIX_READ_WRITE_STATE_H
 
 #include <errno.h>
 

@@ -4,8 +4,8 @@
 // times.
 //
 // spin.S1  Exclusion. Only who changed FREE into HELD is inside; every other value is one that glibc has made of HELD.
-#ifndef HF_LOCK_SPIN_WORD_H
-#define HF_LOCK_SPIN_WORD_H
+#ifndef HF_LOCK_POSIX_SPIN_WORD_H
+#define HF_LOCK_POSIX_SPIN_WORD_H
 
 #include "spin_numbers.h"
 #include "thread/thread_record.h"

@@ -12,8 +12,8 @@
 // A slice that others wait for ends early when nobody uses it for HF_RWSCL_IDLE_US: time to come back in after a look
 // at something else, about what two hand-overs cost. A kind that has once not come back so soon loses its slice at once
 // when it leaves the lock, until it has come back soon after it had to leave.
-#ifndef HF_LOCK_RWSCL_SLICE_H
-#define HF_LOCK_RWSCL_SLICE_H
+#ifndef HF_LOCK_SCL_RWSCL_SLICE_H
+#define HF_LOCK_SCL_RWSCL_SLICE_H
 
 #include "base/atomic.h"
 #include "base/clock.h"

@@ -50,8 +50,8 @@
 // word.I4  Release is the last touch (park/word_lock.h) for whoever is followed by a writer: a reader's subtraction, at
 //     the gate or, if that is closed, from `draining`; a writer's release of the word.
 // Exclusion and wake-ups do not rest on clocks. Modelled in verify/lock/rwscl.pml.
-#ifndef HF_LOCK_RWSCL_STATE_H
-#define HF_LOCK_RWSCL_STATE_H
+#ifndef HF_LOCK_SCL_RWSCL_STATE_H
+#define HF_LOCK_SCL_RWSCL_STATE_H
 
 #include "base/check.h"
 #include "base/numa.h"

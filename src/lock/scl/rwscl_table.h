@@ -4,8 +4,8 @@
 // std::shared_mutex never is) takes over that one's memory. It is never given back to the system; so a thread that is
 // late in leaving a lock that the next one has already destroyed finds memory. It becomes another object's lock only
 // when nobody is inside or on the way out.
-#ifndef HF_LOCK_RWSCL_TABLE_H
-#define HF_LOCK_RWSCL_TABLE_H
+#ifndef HF_LOCK_SCL_RWSCL_TABLE_H
+#define HF_LOCK_SCL_RWSCL_TABLE_H
 
 #include "base/atomic.h"
 #include "base/cpu.h"

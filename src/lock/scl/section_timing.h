@@ -21,8 +21,8 @@
 //     before they are met again.
 //
 // All under the lock's word.
-#ifndef HF_LOCK_SECTION_TIMING_H
-#define HF_LOCK_SECTION_TIMING_H
+#ifndef HF_LOCK_SCL_SECTION_TIMING_H
+#define HF_LOCK_SCL_SECTION_TIMING_H
 
 #include <stdint.h>
 

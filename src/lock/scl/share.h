@@ -12,8 +12,8 @@
 //     the others are inactive, or exited, or wait for a condition, or have left most of their last slice unused.
 // A class that has left its slice mostly unused comes behind the others that wait (slices.c, settle_slice). Else who
 // locks now and then for some nanoseconds would be the least far for ever, and whole slices would pass unused.
-#ifndef HF_LOCK_SHARE_H
-#define HF_LOCK_SHARE_H
+#ifndef HF_LOCK_SCL_SHARE_H
+#define HF_LOCK_SCL_SHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

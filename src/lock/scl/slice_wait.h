@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Waiting in the queue of slices: when a waiter sleeps, for how long, and when it polls.
-#ifndef HF_LOCK_SLICE_WAIT_H
-#define HF_LOCK_SLICE_WAIT_H
+#ifndef HF_LOCK_SCL_SLICE_WAIT_H
+#define HF_LOCK_SCL_SLICE_WAIT_H
 
 #include "lock/scl/slices.h"
 #include "observe/observation.h"

@@ -44,8 +44,8 @@
 //     smaller one): what was last changed later than now is over, and due, and debts count from now. Sleeps do not rest
 //     on ticks, but on a clock that does not go back, so who sleeps until then looks no later than it would have.
 // Modelled in verify/lock/uscl.pml.
-#ifndef HF_LOCK_SLICES_H
-#define HF_LOCK_SLICES_H
+#ifndef HF_LOCK_SCL_SLICES_H
+#define HF_LOCK_SCL_SLICES_H
 
 #include "lock/scl/slices_memory.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Where slices and shares come from. Both are immortal (uscl.U4, slices.h): memory that was one of them is only ever
 // used for another one.
-#ifndef HF_LOCK_SLICES_MEMORY_H
-#define HF_LOCK_SLICES_MEMORY_H
+#ifndef HF_LOCK_SCL_SLICES_MEMORY_H
+#define HF_LOCK_SCL_SLICES_MEMORY_H
 
 #include "lock/scl/slices_state.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What a lock's slices are, in memory, and their guard (slices.c). States and invariants: slices.h.
-#ifndef HF_LOCK_SLICES_STATE_H
-#define HF_LOCK_SLICES_STATE_H
+#ifndef HF_LOCK_SCL_SLICES_STATE_H
+#define HF_LOCK_SCL_SLICES_STATE_H
 
 #include <signal.h>
 

@@ -2,8 +2,8 @@
 // u-SCL's lock and unlock on a word and a pointer to slices wherever these lie: side by side in hf_uscl_t, apart inside
 // pthread_mutex_t. The fast paths are here, so that the parts stay in registers: three pointers handed over by value go
 // through memory, which took as long as all the rest. States and invariants: uscl_lock.c.
-#ifndef HF_LOCK_USCL_LOCK_H
-#define HF_LOCK_USCL_LOCK_H
+#ifndef HF_LOCK_SCL_USCL_LOCK_H
+#define HF_LOCK_SCL_USCL_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
 //     it has had is not lost. So a first one that does not come (it waits for a CPU itself, or is suspended) costs the
 //     others HF_GIVE_WAY_NS each.
 // RT2 A node is in a list from join() until leave(), and nobody else touches it after that.
-#ifndef HF_LOCK_REALTIME_WAITERS_H
-#define HF_LOCK_REALTIME_WAITERS_H
+#ifndef HF_LOCK_WAIT_REALTIME_WAITERS_H
+#define HF_LOCK_WAIT_REALTIME_WAITERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // A walk over all threads, for who wants to compare what is counted with what there is, or to know who may run where.
-#ifndef HF_MONITOR_CENSUS_BPF_H
-#define HF_MONITOR_CENSUS_BPF_H
+#ifndef HF_MONITOR_BPF_CENSUS_BPF_H
+#define HF_MONITOR_BPF_CENSUS_BPF_H
 
 #include "monitor/bpf/element.bpf.h"
 #include "monitor/bpf/followed_threads.bpf.h"

@@ -7,8 +7,8 @@
 // next. Linux 6.1 to 6.12 forget it once the number was the key of a map, too. So the mask, the multiplication and the
 // addition are one piece of assembly that no compiler looks into, and what comes out of it is a pointer: verifiers keep
 // those over the stack. An index that is out of bounds is another element's.
-#ifndef HF_MONITOR_ELEMENT_BPF_H
-#define HF_MONITOR_ELEMENT_BPF_H
+#ifndef HF_MONITOR_BPF_ELEMENT_BPF_H
+#define HF_MONITOR_BPF_ELEMENT_BPF_H
 
 #define HF_ELEMENTS(array) (sizeof(array) / sizeof(*(array)))
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (MIT OR Apache-2.0) OR (GPL-2.0-only OR BSD-2-Clause)
 // What the monitor keeps of a process: shared by the BPF program and its loader. The includer
 // provides integer types, and hint/hint_page.h.
-#ifndef HF_MONITOR_FOLLOWED_PROCESS_H
-#define HF_MONITOR_FOLLOWED_PROCESS_H
+#ifndef HF_MONITOR_BPF_FOLLOWED_PROCESS_H
+#define HF_MONITOR_BPF_FOLLOWED_PROCESS_H
 
 // A program that is linked with Holdfast and runs under the interposer too has the library, hence a thread's record,
 // twice.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Whom the monitor follows and what it keeps of them, in the kernel.
-#ifndef HF_MONITOR_FOLLOWED_THREADS_BPF_H
-#define HF_MONITOR_FOLLOWED_THREADS_BPF_H
+#ifndef HF_MONITOR_BPF_FOLLOWED_THREADS_BPF_H
+#define HF_MONITOR_BPF_FOLLOWED_THREADS_BPF_H
 
 #include "hint/hint_page.h"
 #include "monitor/bpf/followed_process.h"

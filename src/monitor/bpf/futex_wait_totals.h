@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (MIT OR Apache-2.0) OR (GPL-2.0-only OR BSD-2-Clause)
 // What the futex watch counts: shared by the BPF program and its loader. The includer provides fixed-width types.
-#ifndef HF_MONITOR_FUTEX_WAIT_TOTALS_H
-#define HF_MONITOR_FUTEX_WAIT_TOTALS_H
+#ifndef HF_MONITOR_BPF_FUTEX_WAIT_TOTALS_H
+#define HF_MONITOR_BPF_FUTEX_WAIT_TOTALS_H
 
 // Of a whole process, or of one word of its memory. A process's number may be given again, not so with its start.
 struct hf_futex_key {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The page that the monitor writes and locks read.
-#ifndef HF_MONITOR_HINT_PAGE_BPF_H
-#define HF_MONITOR_HINT_PAGE_BPF_H
+#ifndef HF_MONITOR_BPF_HINT_PAGE_BPF_H
+#define HF_MONITOR_BPF_HINT_PAGE_BPF_H
 
 #include "hint/hint_page.h"
 #include "monitor/bpf/element.bpf.h"

@@ -9,8 +9,8 @@
 //
 // Costs nothing to who holds no lock. Statistics only: the counts that locks ask do not depend on it, and what can't be
 // kept (for want of memory, or because another CPU is at the same place) is left out.
-#ifndef HF_MONITOR_HOLDER_PREEMPTIONS_BPF_H
-#define HF_MONITOR_HOLDER_PREEMPTIONS_BPF_H
+#ifndef HF_MONITOR_BPF_HOLDER_PREEMPTIONS_BPF_H
+#define HF_MONITOR_BPF_HOLDER_PREEMPTIONS_BPF_H
 
 #include "hint/holder_preemptions.h"
 #include "monitor/bpf/monitor_parts.bpf.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The few kernel types that the BPF program reads, with only the fields it reads. libbpf relocates each access to the
 // running kernel's layout (CO-RE), so the build needs no kernel's BTF.
-#ifndef HF_MONITOR_KERNEL_TYPES_H
-#define HF_MONITOR_KERNEL_TYPES_H
+#ifndef HF_MONITOR_BPF_KERNEL_TYPES_H
+#define HF_MONITOR_BPF_KERNEL_TYPES_H
 
 typedef unsigned char __u8;
 typedef unsigned short __u16;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What the loader has done to the page, which only BPF can write: its beginning and its end, its heart, and changes.
-#ifndef HF_MONITOR_LOADERS_ORDERS_BPF_H
-#define HF_MONITOR_LOADERS_ORDERS_BPF_H
+#ifndef HF_MONITOR_BPF_LOADERS_ORDERS_BPF_H
+#define HF_MONITOR_BPF_LOADERS_ORDERS_BPF_H
 
 #include "monitor/bpf/element.bpf.h"
 #include "monitor/bpf/hint_page.bpf.h"

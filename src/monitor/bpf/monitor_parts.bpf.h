@@ -2,8 +2,8 @@
 // Which parts of the program this kernel is given (monitor/bpf/monitor_parts.h). The verifier knows constants of
 // read-only data, and drops what is not reached: a part that is left out costs a load, and may use what a kernel has
 // not.
-#ifndef HF_MONITOR_MONITOR_PARTS_BPF_H
-#define HF_MONITOR_MONITOR_PARTS_BPF_H
+#ifndef HF_MONITOR_BPF_MONITOR_PARTS_BPF_H
+#define HF_MONITOR_BPF_MONITOR_PARTS_BPF_H
 
 #include "monitor/bpf/monitor_parts.h"
 

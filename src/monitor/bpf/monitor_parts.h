@@ -2,8 +2,8 @@
 // What the Preemption Monitor can do without, part by part: shared by the BPF program, in which a part that is left out
 // is dead code, and its loader, which leaves out what a kernel refuses (monitor/loading.hpp). Without any of them it
 // still counts, at the scheduler's switch, the critical sections that are preempted.
-#ifndef HF_MONITOR_MONITOR_PARTS_H
-#define HF_MONITOR_MONITOR_PARTS_H
+#ifndef HF_MONITOR_BPF_MONITOR_PARTS_H
+#define HF_MONITOR_BPF_MONITOR_PARTS_H
 
 // In the order of their worth.
 enum hf_monitor_part {

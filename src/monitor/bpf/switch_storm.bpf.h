@@ -13,8 +13,8 @@
 //
 // Nothing but time ends it: while its threads are not looked at, nobody knows how they would do. A monitor that goes
 // away ends it, too, or its waiters find out that it has (hf_hint_look_again).
-#ifndef HF_MONITOR_SWITCH_STORM_BPF_H
-#define HF_MONITOR_SWITCH_STORM_BPF_H
+#ifndef HF_MONITOR_BPF_SWITCH_STORM_BPF_H
+#define HF_MONITOR_BPF_SWITCH_STORM_BPF_H
 
 #include "hint/switch_storm.h"
 #include "monitor/bpf/element.bpf.h"
