@@ -193,11 +193,11 @@ static void owe_registration(const char *monitor) {
 
 // A thread that is about to try sees this, or is waited for, but not for ever: a forked child has no such thread.
 void hf_register_never(void) {
-    enum { NAP_NS = 1000 * 1000, NAPS_MAX = 4 * HF_LATER_PATIENCE_MS };
+    enum { SLEEP_NS = 1000 * 1000, SLEEPS_MAX = 4 * HF_LATER_PATIENCE_MS };
     hf_store_relaxed(&hf_registration_is_owed, false);
     hf_fence_seq_cst(); // pairs with the one in hf_register_later
-    for (int naps = 0; naps < NAPS_MAX && hf_load_relaxed(&later.due_ns) == UINT64_MAX; naps++)
-        hf_timed_sleep(NAP_NS);
+    for (int sleeps = 0; sleeps < SLEEPS_MAX && hf_load_relaxed(&later.due_ns) == UINT64_MAX; sleeps++)
+        hf_timed_sleep(SLEEP_NS);
 }
 
 static void try_to_register(void) {

@@ -55,13 +55,13 @@ static inline bool hf_fork_is_known(const uint32_t *mark) {
 
 // True: the caller repairs, then calls hf_fork_mark_known with the same `saved`. False: it has been done.
 static inline bool hf_fork_begin_repair(uint32_t *mark, sigset_t *saved) {
-    enum { HF_REPAIR_NAP_NS = 50 * 1000 };
+    enum { HF_REPAIR_SLEEP_NS = 50 * 1000 };
     hf_block_all_signals(saved); // fork.F2
     if (hf_cas_acquire(mark, (uint32_t)HF_FORK_UNKNOWN, HF_FORK_REPAIRED))
         return true;
     hf_unblock_signals(saved);
     while (!hf_fork_is_known(mark)) // fork.F1
-        hf_timed_sleep(HF_REPAIR_NAP_NS);
+        hf_timed_sleep(HF_REPAIR_SLEEP_NS);
     return false;
 }
 

@@ -21,10 +21,11 @@ static bool is_refused(long result) {
     return result == -EPERM || result == -EACCES || result == -ENOSYS;
 }
 
-// Where a thread may not sleep, it polls, politely: its caller looks at the word again. Not even naps may be allowed.
-static long nap_instead(const struct hf_deadline *deadline) {
-    enum { HF_NAP_INSTEAD_NS = 50 * 1000 };
-    hf_timed_sleep(HF_NAP_INSTEAD_NS);
+// Where a thread may not sleep, it polls, politely: its caller looks at the word again. Not even timed sleeps may be
+// allowed.
+static long sleep_instead(const struct hf_deadline *deadline) {
+    enum { HF_SLEEP_INSTEAD_NS = 50 * 1000 };
+    hf_timed_sleep(HF_SLEEP_INSTEAD_NS);
     hf_pause();
     return deadline && hf_deadline_has_passed(deadline) ? -ETIMEDOUT : 0;
 }
@@ -35,7 +36,7 @@ static long wait_of_all_kinds(const uint32_t *word, uint32_t expected, const str
         operation |= FUTEX_CLOCK_REALTIME;
     long result = hf_sys_futex(word, operation | FUTEX_PRIVATE_FLAG, expected, deadline ? &deadline->at : NULL, NULL,
                                FUTEX_BITSET_MATCH_ANY);
-    return HF_UNLIKELY(is_refused(result)) ? nap_instead(deadline) : result;
+    return HF_UNLIKELY(is_refused(result)) ? sleep_instead(deadline) : result;
 }
 
 static long wait_of_kind(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline, uint32_t kind) {

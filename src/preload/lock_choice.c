@@ -28,8 +28,8 @@ struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGU
 // Polls of a word that is about to be free: its owner opened the gate just before.
 enum { HF_POLLS_BEHIND_GATE = 128 };
 
-// For locks whose waiters can't give up, a timed wait is a chain of tries with naps between them.
-enum { HF_NAP_BETWEEN_TRIES_NS = 50 * 1000 };
+// For locks whose waiters can't give up, a timed wait is a chain of tries with timed sleeps between them.
+enum { HF_SLEEP_BETWEEN_TRIES_NS = 50 * 1000 };
 
 static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *deadline) {
     const struct hf_lock_kind *gate = hf_choice_of(mutex)->gate;
@@ -42,7 +42,7 @@ static bool pass_gate_before(struct hf_mutex *mutex, const struct hf_deadline *d
     while (!gate->trylock(mutex->gate)) {
         if (hf_deadline_has_passed(deadline))
             return false;
-        hf_timed_sleep(HF_NAP_BETWEEN_TRIES_NS);
+        hf_timed_sleep(HF_SLEEP_BETWEEN_TRIES_NS);
     }
     return true;
 }

@@ -539,7 +539,7 @@ TEST_F(observation, SpinlocksNoteTheirWaits) {
     waiter.join();
     lock_snapshot seen = noted_of(&word);
     EXPECT_EQ(seen.kind, HF_STATISTICS_SPINLOCK);
-    EXPECT_EQ(seen.contended, seen.slept ? 1u : std::uint64_t{HF_CONTENDED_PERIOD}) << "it naps if it waits for long";
+    EXPECT_EQ(seen.contended, seen.slept ? 1u : std::uint64_t{HF_CONTENDED_PERIOD}) << "it sleeps if it waits for long";
     EXPECT_EQ(total(seen.waits), std::uint64_t{HF_CONTENDED_PERIOD});
 }
 

@@ -239,7 +239,7 @@ looking:
            slept = false; swap_free_for(HF_WORD_HELD)
 #endif
        }; goto holding
-    // wake_is_passed_on, before a nap.
+    // wake_is_passed_on, before a timed sleep.
 #ifndef MUTANT_PASSER_STORES
     :: atomic { slept && WORD == HF_WORD_HELD -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto looking
 #else

@@ -57,7 +57,7 @@ outside:
 waiting:
 #ifdef COUNTED
     // FlexGuard's waiters poll before they announce themselves: they ask (hf_defer_announces), or announce others
-    // before a nap (wake_is_passed_on), and are not counted then.
+    // before a timed sleep (wake_is_passed_on), and are not counted then.
     if
     :: exchange_for_sleepers(holding); goto waiting
     :: atomic { WORD == HF_WORD_HELD -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto waiting

@@ -23,7 +23,7 @@ void hf_mcs_lock(hf_mcs_t *lock) {
         struct hf_poll_pause pause = {0};
         while (hf_load_acquire(&node->waiting)) { // pairs with the release in hf_mcs_unlock
             hf_poll_pause(&pause);
-            hf_polls_alike_counted(pause.polls, 1, hf_polls_before_nap(&pause));
+            hf_polls_alike_counted(pause.polls, 1, hf_polls_before_sleep(&pause));
         }
     }
     hf_store_own(&lock->holder, node);

@@ -15,7 +15,7 @@ void hf_ticket_lock(hf_ticket_t *lock) {
     struct hf_poll_pause pause = {0};
     while (hf_load_acquire(&lock->serving) != ticket) {
         hf_poll_pause(&pause);
-        hf_polls_alike_counted(pause.polls, 1, hf_polls_before_nap(&pause));
+        hf_polls_alike_counted(pause.polls, 1, hf_polls_before_sleep(&pause));
     }
 }
 

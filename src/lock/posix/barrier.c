@@ -11,7 +11,7 @@
 #include "park/timed_sleep.h"
 
 // Longer than a wake-up takes is not worth it: a barrier is waited at for as long as others compute.
-enum { HF_BARRIER_SPIN_BUDGET_POLLS = 1 << 11, HF_BARRIER_NAP_NS = 50 * 1000 };
+enum { HF_BARRIER_SPIN_BUDGET_POLLS = 1 << 11, HF_BARRIER_SLEEP_NS = 50 * 1000 };
 
 static bool is_over(const struct hf_barrier *barrier, uint32_t round, uint32_t *rounds) {
     *rounds = hf_load_acquire(&barrier->rounds); // pairs with the release of who filled the round
@@ -56,5 +56,5 @@ void hf_barrier_destroy(struct hf_barrier *barrier) {
     uint64_t tickets = hf_load_relaxed(&barrier->tickets);
     uint32_t of_full_rounds = (uint32_t)(tickets - tickets % barrier->count);
     while (hf_load_acquire(&barrier->left) != of_full_rounds)
-        hf_timed_sleep(HF_BARRIER_NAP_NS);
+        hf_timed_sleep(HF_BARRIER_SLEEP_NS);
 }

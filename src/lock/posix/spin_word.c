@@ -9,8 +9,8 @@
 enum {
     HF_SPIN_POLLS_BLIND = 1 << 10, // before the first sleep, whatever the hint says: spinlocks are held for moments
     HF_SPIN_POLLS_BETWEEN = 1 << 14,
-    HF_SPIN_NAP_NS_MIN = 20 * 1000,
-    HF_SPIN_NAP_NS_MAX = 1000 * 1000,
+    HF_SPIN_SLEEP_NS_MIN = 20 * 1000,
+    HF_SPIN_SLEEP_NS_MAX = 1000 * 1000,
 };
 
 static bool poll_blindly(const int *word) {
@@ -32,7 +32,7 @@ static bool poll_while_it_pays(const int *word) {
 }
 
 static void wait_for(int *word, struct hf_thread_record *self, struct hf_wait *wait) {
-    uint32_t sleep_ns = HF_SPIN_NAP_NS_MIN;
+    uint32_t sleep_ns = HF_SPIN_SLEEP_NS_MIN;
     if (poll_blindly(word) && hf_spin_try_acquire(word, self))
         return;
     for (;;) {
@@ -43,7 +43,7 @@ static void wait_for(int *word, struct hf_thread_record *self, struct hf_wait *w
             hf_wait_falls_asleep(wait);
             hf_timed_sleep(sleep_ns);
             hf_wait_awakes(wait);
-            sleep_ns = sleep_ns * 2 < HF_SPIN_NAP_NS_MAX ? sleep_ns * 2 : HF_SPIN_NAP_NS_MAX;
+            sleep_ns = sleep_ns * 2 < HF_SPIN_SLEEP_NS_MAX ? sleep_ns * 2 : HF_SPIN_SLEEP_NS_MAX;
         }
         if (hf_spin_try_acquire(word, self))
             return;

@@ -16,7 +16,7 @@ enum {
     HF_RWSCL_POLLS = 1 << 10, // of a reader, before it sleeps: some tens of microseconds
     HF_NO_ROUND = UINT32_MAX, // above all that fit into the state
     HF_AGAIN_POLLS = 1 << 8,
-    HF_AGAIN_NAP_NS = 20 * 1000,
+    HF_AGAIN_SLEEP_NS = 20 * 1000,
 };
 
 // Time is over for the readers. True when a front writer knows: then the caller has to wait, and says so at once: the
@@ -70,7 +70,7 @@ bool hf_rwscl_enter_again(hf_rwscl_t *lock) {
         if (polls < HF_AGAIN_POLLS)
             hf_timed_pause();
         else
-            hf_timed_sleep(HF_AGAIN_NAP_NS);
+            hf_timed_sleep(HF_AGAIN_SLEEP_NS);
     }
 }
 

@@ -85,8 +85,9 @@ enum hf_rwscl_draining {
     HF_DRAIN_READER = 2,
 };
 
-// Kinds of sleepers on the state. HF_RWSCL_NAPS is a writer that waits for the word, and is woken by the round's end.
-enum { HF_RWSCL_SLEEPS_TO_READ = 1, HF_RWSCL_SLEEPS_IN_FRONT = 2, HF_RWSCL_NAPS = 4 };
+// Kinds of sleepers on the state. HF_RWSCL_SLEEPS_FOR_A_TIME is a writer that waits for the word, and is woken by the
+// round's end.
+enum { HF_RWSCL_SLEEPS_TO_READ = 1, HF_RWSCL_SLEEPS_IN_FRONT = 2, HF_RWSCL_SLEEPS_FOR_A_TIME = 4 };
 
 // Is it the readers' turn to wait?
 static inline bool hf_rwscl_keeps_readers_out(uint32_t state) {
@@ -187,8 +188,8 @@ int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, cons
                            struct hf_rwscl_wait *wait) __attribute__((cold, visibility("hidden")));
 
 // In the readers' slice. If the caller has not waited yet, and others wait for the word, leaves the front place to
-// them: gives the word back, and waits for it as they do, after a nap. Before and after that the caller has the word
-// and is critical; the slice may be the writers' again. False: the caller has kept the word.
+// them: gives the word back, and waits for it as they do, after a timed sleep. Before and after that the caller has the
+// word and is critical; the slice may be the writers' again. False: the caller has kept the word.
 bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_rwscl_wait *wait)
     __attribute__((cold, visibility("hidden")));
 

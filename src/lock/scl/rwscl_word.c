@@ -4,23 +4,26 @@
 // While the readers have their slice the word's owner waits for its end, so the others sleep. In the writers' slice
 // they spin as at a FlexGuard lock, where that pays. Where it does not, a woken writer that finds the word taken again
 // has the next unlock wake another one, and so on: with three writers a call of the kernel in each section, a quarter
-// of the slice (docs/rwscl.md). So who was woken in vain several times naps instead, and tells nobody.
+// of the slice (docs/rwscl.md). So a writer that was woken in vain several times sleeps for a set time instead, and
+// tells nobody.
 //
 //              woken in vain, HF_WAKES_IN_VAIN times, in the writers' slice
-//     +--------+ --------------------------------------------------------> +------+
-//     | sleeps |    announces itself first, for those who still sleep (word.I2)  | naps | <-+  released meanwhile:
-//     twice as +--------+ <-------------------------------------------------------- +------+ --+  long as before
-//          |        the slice ends, no release, or it has napped enough        |
-//          |                                                                   |  FREE after a nap
-//          +-----------> has the word, as HELD_WITH_SLEEPERS (word.I2) <------------+
+//     +--------+ --------------------------------------------------------> +-------------+
+//     | sleeps |    announces itself first, for those who still sleep      | timed sleep | <-+  released meanwhile:
+//     |        |    (word.I2)                                              |             |   |  twice as long as
+//     +--------+ <-------------------------------------------------------- +-------------+ --+  before
+//          |        the slice ends, no release, or it has slept enough        |
+//          |                                                                  |  FREE after it
+//          +-----------> has the word, as HELD_WITH_SLEEPERS (word.I2) <------+
 //
 // The front place goes round. The writer that ends the writers' slice would come back for it before those whom it has
-// woken can run, and keep it for as long as the readers have theirs. So it stands back for a nap, and one of those who
-// nap is woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it, too: to stay
-// in front then took kccachetest wicked 0.65 s in place of 0.52.)
+// woken can run, and keep it for as long as the readers have theirs. So it stands back for a timed sleep, and one of
+// those in theirs is woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it,
+// too: to stay in front then took kccachetest wicked 0.65 s in place of 0.52.)
 //
 // Modelled as the same waits of a FlexGuard lock, in verify/lock/flexguard.pml: who has announced itself may take the
-// word so, or announce itself and sleep, at any time. How long it naps is bounded by wait.P3 (yield_policy.h).
+// word so, or announce itself and sleep, at any time. How long its timed sleeps are is bounded by wait.P3
+// (yield_policy.h).
 #include <errno.h>
 
 #include "base/clock.h"
@@ -31,7 +34,7 @@
 #include "park/deadline.h"
 #include "thread/left_wait.h"
 
-// Once or twice happens where the word is not taken again at once, too: there naps cost up to a tenth.
+// Once or twice happens where the word is not taken again at once, too: there timed sleeps cost up to a tenth.
 enum { HF_WAKES_IN_VAIN = 3 };
 
 // True with the word, and critical.
@@ -56,18 +59,18 @@ static uint64_t spare_ns(const hf_rwscl_t *lock) {
 }
 
 // Ends with the writers' slice, so that the front place does not go to those who sleep alone.
-static void nap(hf_rwscl_t *lock, uint64_t ns) {
+static void sleep_in_slice(hf_rwscl_t *lock, uint64_t ns) {
     uint32_t state = hf_load_relaxed(&lock->state);
     if (!hf_rwscl_is_writers(state))
         return;
     struct hf_deadline end = hf_deadline_or_in(NULL, ns);
-    hf_futex_wait_as(&lock->state, state, &end, HF_RWSCL_NAPS);
+    hf_futex_wait_as(&lock->state, state, &end, HF_RWSCL_SLEEPS_FOR_A_TIME);
 }
 
 // The caller has announced itself, as if it were about to sleep. True with the word, and critical; false when it is
 // time to sleep.
-static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_yields *yields,
-                           struct hf_wait *wait) {
+static bool sleep_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, struct hf_yields *yields,
+                             struct hf_wait *wait) {
     uint64_t now_ns = hf_monotonic_ns(), most_ns;
     hf_release_count before = hf_load_relaxed(&lock->releases);
     while (hf_yields_are_left(yields) && (most_ns = spare_ns(lock)) != 0) {
@@ -75,7 +78,7 @@ static bool nap_until_free(hf_rwscl_t *lock, struct hf_thread_record *self, stru
         uint32_t sleep_ns = hf_yields_next_sleep(yields);
         hf_count(self, blocked);
         hf_wait_falls_asleep(wait);
-        nap(lock, sleep_ns < most_ns ? sleep_ns : most_ns);
+        sleep_in_slice(lock, sleep_ns < most_ns ? sleep_ns : most_ns);
         hf_wait_awakes(wait);
         now_ns = hf_monotonic_ns();
         hf_yields_slept(yields, now_ns - since_ns);
@@ -96,7 +99,7 @@ static __attribute__((noinline)) int sleep_for_word(hf_rwscl_t *lock, struct hf_
         if (take_word_or_announce(lock, self))
             return 0;
         if (in_vain >= HF_WAKES_IN_VAIN) {
-            if (nap_until_free(lock, self, &yields, wait))
+            if (sleep_until_free(lock, self, &yields, wait))
                 return 0;
             if (take_word_or_announce(lock, self))
                 return 0;

@@ -31,7 +31,7 @@ static void begin_round(hf_rwscl_t *lock) {
     if (state & HF_RWSCL_READERS_WAIT)
         hf_futex_wake_kind(&lock->state, INT_MAX, HF_RWSCL_SLEEPS_TO_READ);
     if (hf_load_relaxed(&lock->waiting_writers) != 0)
-        hf_futex_wake_kind(&lock->state, 1, HF_RWSCL_NAPS);
+        hf_futex_wake_kind(&lock->state, 1, HF_RWSCL_SLEEPS_FOR_A_TIME);
 }
 
 // Opens the gates, through which `inside` readers have come already.

@@ -10,10 +10,10 @@
 // (AReaderThatEndsItsSliceWaits); hf_rwscl_slice_is_over that does not look at when the slice began, or
 // hf_rwscl_is_recent that takes all that is ahead for recent (AClockThatGoesBackHoldsNobodyUp); a drain that is never
 // given up (hangs). It hangs when nobody keeps the time, when the end of the writers' slice wakes nobody, when the last
-// reader wakes nobody, when a reader leaves a closed gate as an open one, and when a writer naps unannounced and takes
-// the word as one that has not slept (AWriterThatNapsLeavesNobodyAsleep). Who never stands back:
-// WhoCameLastLeavesTheFrontPlaceToOthers; is_still_writers that does not ask whether anybody waits:
-// WhoStoodBackEndsNoSliceForNobody.
+// reader wakes nobody, when a reader leaves a closed gate as an open one, and when a writer sleeps for a set time
+// unannounced and takes the word as one that has not slept (AWriterInATimedSleepLeavesNobodyAsleep). A
+// writer that never stands back: WhoCameLastLeavesTheFrontPlaceToOthers. is_still_writers that does not ask whether
+// anybody waits: WhoStoodBackEndsNoSliceForNobody.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -578,9 +578,10 @@ TEST_P(rwscl, NeitherKindStarves) {
     }
 }
 
-// Writers alone, whose sections follow each other without a gap: so those that are woken find the word taken, and nap.
-// Each has a number of sections of its own, so that in the end nobody is left who would wake one that was forgotten.
-TEST_P(rwscl, AWriterThatNapsLeavesNobodyAsleep) {
+// Writers alone, whose sections follow each other without a gap: so those that are woken find the word taken, and sleep
+// for a set time. Each has a number of sections of its own, so that in the end nobody is left who would wake one that
+// was forgotten.
+TEST_P(rwscl, AWriterInATimedSleepLeavesNobodyAsleep) {
     for (int round = 0; round < 50; round++) {
         long value = 0, sections = 0;
         std::vector<std::thread> team;

@@ -13,9 +13,9 @@
 // of which nothing is known, or not begun anew, or its windows too short or stale (ALockThatIsSlowIsKnownToBe); who
 // comes told to poll always, to sleep without an eighth (IsTriedBothWays, SleepsWhereThatIsBetterByAnEighth), or for a
 // hot lock (PollsForAHotLock); a lock slow by its sleepers' windows alone (PollsWhereOnlySleepsMakeItSlow), or for ever
-// not slow (SleepsForASlowLock); who was woken told to take always, or to nap without an eighth, or whatever the rate,
-// or to learn just after the other way, or from too long windows, or other locks'; who comes told what was learnt
-// while naps were tried, or nothing when they are better (lock_history_woken).
+// not slow (SleepsForASlowLock); who was woken told to take always, or to sleep without an eighth, or whatever the
+// rate, or to learn just after the other way, or from too long windows, or other locks'; who comes told what was learnt
+// while sleeps were tried, or nothing when they are better (lock_history_woken).
 #include <gtest/gtest.h>
 #include <utility>
 
@@ -253,7 +253,7 @@ struct lock_history_woken : lock_history {
 
     void begin() {
         hf_history_begin(&history, &lock, releases, now_ns, HF_HISTORY_BARGE);
-        napped_before = false;
+        slept_before = false;
     }
 
     bool yields() const { return hf_history_lets_woken_sleep(&history, &lock, now_ns); }
@@ -263,11 +263,11 @@ struct lock_history_woken : lock_history {
         hf_history_sample_after_sleep(&history, &lock, releases, now_ns);
     }
 
-    // A window passes. Whether who was woken in it napped.
-    bool naps_in_window(unsigned napping, unsigned taking) {
+    // A window passes. Whether who was woken in it slept.
+    bool sleeps_in_window(unsigned sleeping, unsigned taking) {
         bool did = yields();
-        unsigned rate = did ? napping : taking;
-        if (did != std::exchange(napped_before, did))
+        unsigned rate = did ? sleeping : taking;
+        if (did != std::exchange(slept_before, did))
             pass(HF_HISTORY_WOKEN_SETTLES_NS, before != 0 ? before : rate);
         for (int i = 0; i < 3; i++) {
             EXPECT_EQ(yields(), did) << "one arm in a window";
@@ -275,68 +275,68 @@ struct lock_history_woken : lock_history {
         }
         return did;
     }
-    int napped_in(int windows, unsigned napping, unsigned taking) {
-        int napped = 0;
+    int sleeps_in(int windows, unsigned sleeping, unsigned taking) {
+        int slept = 0;
         for (int i = 0; i < windows; i++)
-            napped += naps_in_window(napping, taking);
-        return napped;
+            slept += sleeps_in_window(sleeping, taking);
+        return slept;
     }
 
-    bool napped_before = false;
+    bool slept_before = false;
     unsigned before = 0; // the rate before a window for the other way; 0: as in it
 };
 
 TEST_F(lock_history_woken, IsTriedBothWays) {
-    EXPECT_FALSE(naps_in_window(1000, 1000));
-    EXPECT_TRUE(naps_in_window(1000, 1000));
-    EXPECT_FALSE(naps_in_window(1000, 1000)) << "it takes the word where it is the same";
+    EXPECT_FALSE(sleeps_in_window(1000, 1000));
+    EXPECT_TRUE(sleeps_in_window(1000, 1000));
+    EXPECT_FALSE(sleeps_in_window(1000, 1000)) << "it takes the word where it is the same";
 }
 
-TEST_F(lock_history_woken, NapsWhereThatIsBetterByAnEighth) {
-    napped_in(2, 1200, 1000);
-    EXPECT_GE(napped_in(8, 1200, 1000), 7);
+TEST_F(lock_history_woken, SleepsWhereThatIsBetterByAnEighth) {
+    sleeps_in(2, 1200, 1000);
+    EXPECT_GE(sleeps_in(8, 1200, 1000), 7);
     begin();
-    napped_in(2, 1100, 1000);
-    EXPECT_LE(napped_in(8, 1100, 1000), 1);
+    sleeps_in(2, 1100, 1000);
+    EXPECT_LE(sleeps_in(8, 1100, 1000), 1);
 }
 
 TEST_F(lock_history_woken, TakesAWordWhoseOwnerIsNotBackSoonOrAtOnce) {
-    EXPECT_EQ(napped_in(32, 2 * HF_HISTORY_RATE_MIN, HF_HISTORY_RATE_MIN - 2), 0);
+    EXPECT_EQ(sleeps_in(32, 2 * HF_HISTORY_RATE_MIN, HF_HISTORY_RATE_MIN - 2), 0);
     begin();
-    EXPECT_EQ(napped_in(32, 2 * HF_HISTORY_RATE_HOT, HF_HISTORY_RATE_HOT), 0);
+    EXPECT_EQ(sleeps_in(32, 2 * HF_HISTORY_RATE_HOT, HF_HISTORY_RATE_HOT), 0);
 }
 
 TEST_F(lock_history_woken, WhatComesFirstAfterAnotherWayTellsNothing) {
     before = 6000;
     for (int i = 0; i < 4 * HF_HISTORY_WOKEN_PERIOD_MIN; i++)
-        naps_in_window(800, 1000);
+        sleeps_in_window(800, 1000);
     EXPECT_EQ(hf_explore_rate(&history.woken, HF_HISTORY_WOKEN_BARGES), 1001u);
     EXPECT_EQ(hf_explore_rate(&history.woken, HF_HISTORY_WOKEN_SLEEPS), 801u);
 }
 
-TEST_F(lock_history_woken, NothingIsLearntOfWhoComesWhileNapsAreTried) {
+TEST_F(lock_history_woken, NothingIsLearntOfWhoComesWhileSleepsAreTried) {
     before = 6000;
-    naps_in_window(3000, 5000);
+    sleeps_in_window(3000, 5000);
     for (int i = 0; i < 4 * HF_HISTORY_WOKEN_PERIOD_MIN; i++) {
-        naps_in_window(3000, 5000);
+        sleeps_in_window(3000, 5000);
         for (unsigned arm : {HF_HISTORY_POLL, HF_HISTORY_SLEEP})
             EXPECT_NEAR(hf_explore_rate(&history.wait, arm), 5001, 10);
     }
-    napped_in(2 * HF_EXPLORE_PERIOD_MAX, 6000, 5000);
+    sleeps_in(2 * HF_EXPLORE_PERIOD_MAX, 6000, 5000);
     EXPECT_TRUE(yields());
     EXPECT_GT(hf_explore_rate(&history.wait, HF_HISTORY_POLL), 5900u) << "but when they are known to be better";
 }
 
 TEST_F(lock_history_woken, AWindowThatIsTooLongTellsNothing) {
-    napped_in(2, 1200, 1000);
+    sleeps_in(2, 1200, 1000);
     ASSERT_TRUE(yields());
     for (int i = 0; i < 64; i++)
         pass(HF_HISTORY_WOKEN_STALE_NS, 1);
-    EXPECT_GE(napped_in(8, 1200, 1000), 7);
+    EXPECT_GE(sleeps_in(8, 1200, 1000), 7);
 }
 
-TEST_F(lock_history_woken, NobodyNapsForALockThatWasNotLookedAtForLong) {
-    napped_in(2, 1200, 1000);
+TEST_F(lock_history_woken, NobodySleepsForALockThatWasNotLookedAtForLong) {
+    sleeps_in(2, 1200, 1000);
     EXPECT_TRUE(yields());
     EXPECT_FALSE(hf_history_lets_woken_sleep(&history, &other, now_ns));
     EXPECT_FALSE(hf_history_lets_woken_sleep(&history, &lock, now_ns + HF_HISTORY_WOKEN_STALE_NS));

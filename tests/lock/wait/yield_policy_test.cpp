@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How long a waiter for a hot lock naps on a CPU that others want (wait.P3).
+// How long a waiter for a hot lock sleeps on a CPU that others want (wait.P3).
 //
-// Shown able to fail, each by the test named: naps of one length, and the first one zero (AreTwiceAsLongEachTime); no
-// longest nap (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks (AreNotForAll,
-// AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere). Of who stands by
-// (wait.P5): naps whatever is known of the lock, however long it has slept, or though it has napped enough; not
-// counted.
+// Shown able to fail, each by the test named: sleeps of one length, and the first one zero (AreTwiceAsLongEachTime); no
+// longest sleep (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks
+// (AreNotForAll, AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere).
+// Of who stands by (wait.P5): sleeps whatever is known of the lock, however long it has slept, or though it has slept
+// enough; not counted.
 #include <gtest/gtest.h>
 
 #include "lock/wait/lock_history.h"
@@ -83,7 +83,7 @@ struct standing_by : testing::Test {
     hf_yields yields = hf_yields_begin(true);
 };
 
-TEST_F(standing_by, NapsAndIsCounted) {
+TEST_F(standing_by, SleepsAndIsCounted) {
     uint64_t blocked = hf_counters(hf_self())->blocked;
     EXPECT_TRUE(stands_by());
     EXPECT_GE(yields.slept_ns, uint64_t{HF_DESIGNATED_SLEEP_NS});
