@@ -13,11 +13,9 @@
 #include <fstream>
 #include <limits>
 #include <linux/magic.h>
-#include <linux/membarrier.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -123,10 +121,12 @@ monitor_pins::monitor_pins(const std::string &directory) {
 namespace {
 
 // A program that was running on another CPU when it was detached may still write into the page: a count, a storm. It
-// runs in an RCU section, for the end of which this waits. Where it is refused, the page may stay wrong; it is retired
-// all the same.
-void wait_for_running_programs() {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+// runs with interrupts off, and so has ended when this one runs there. Of a CPU that is offline nothing is expected.
+void run_on_each_cpu(const bpf_program *program) {
+    for (long cpu = 0, cpus = sysconf(_SC_NPROCESSORS_CONF); cpu < cpus; cpu++) {
+        LIBBPF_OPTS(bpf_test_run_opts, options, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = static_cast<__u32>(cpu));
+        bpf_prog_test_run_opts(bpf_program__fd(program), &options);
+    }
 }
 
 } // namespace
@@ -151,8 +151,7 @@ monitor_programs::monitor_programs(const monitor_pins &pins, monitor_sight seen,
 monitor_programs::~monitor_programs() {
     heart_ = {};
     preemption_monitor__detach(skeleton_);
-    wait_for_running_programs();
-    run_program(skeleton_->progs.retire);
+    run_on_each_cpu(skeleton_->progs.retire);
     release();
 }
 
@@ -171,6 +170,7 @@ void monitor_programs::choose(std::uint32_t parts, monitor_sight seen) const {
     if (seen == monitor_sight::slow_storms)
         skeleton_->rodata->storm_samples = 1;
     skeleton_->rodata->cpus_online = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    bpf_program__set_autoattach(skeleton_->progs.retire, false); // it is no tracepoint's
     bpf_program__set_autoload(skeleton_->progs.walk, parts & HF_PART_CENSUS);
     bpf_program__set_autoload(skeleton_->progs.start_heart, parts & HF_PART_HEART);
     bpf_map__set_autocreate(skeleton_->maps.heart, parts & HF_PART_HEART);

@@ -145,8 +145,9 @@ int start(void *context) {
     return 0;
 }
 
-// Run by the loader once the switch is detached: nobody keeps the page up to date from here on, and it says so.
-SEC("syscall")
+// Run by the loader on each CPU once the switch is detached: nobody keeps the page up to date from here on, and it says
+// so. A raw tracepoint's program, since that is what the kernel runs on a CPU of the caller's choice.
+SEC("raw_tp")
 int retire(void *context) {
     struct hf_hint_page *page = hint_page();
     if (!page)
