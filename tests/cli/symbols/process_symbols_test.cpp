@@ -60,7 +60,7 @@ TEST(process_symbols, NamesAreAsInTheSource) {
 }
 
 TEST(process_symbols, NamesThePlaceInTheFileOfWhatLiesInNoSymbol) {
-    EXPECT_EQ(name_of(reinterpret_cast<char *>(&_fini) + 1).find("cli_process_symbols_test+0x"), 0u);
+    EXPECT_EQ(name_of(reinterpret_cast<char *>(&_fini) + 1).find("cli_symbols_process_symbols_test+0x"), 0u);
 }
 
 // As /proc/PID/map_files leads to it, for who may follow.
