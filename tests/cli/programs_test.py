@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import PROGRAMS
 
-LIST = Path(__file__).resolve().parents[2] / "bench" / "program" / "program_list.txt"
+LIST = Path(__file__).resolve().parents[2] / "bench" / "programs" / "program_list.txt"
 LISTED = [line.split() for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
 NAMES = [one[0] for one in LISTED]
 LOCKS_THAT_DO_NOTHING = os.environ.get("LOCKS_THAT_DO_NOTHING", "")
