@@ -2,8 +2,7 @@
 // The simulated machine itself: what it does must be what a machine of its kind does, and the same each time.
 //
 // Shown able to fail: a store that others see at once (StoresAreSeenLate); read-modify-writes that leave the buffer as
-// it is (FenceShowsStores); a wake that is forgotten (SaysThatNobodyWillWake, the other way round); chance from the
-// host's clock (SameSeedSameOutput).
+// it is (FenceShowsStores); chance from the host's clock (SameSeedSameOutput).
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
