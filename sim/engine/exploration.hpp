@@ -20,7 +20,9 @@ struct exploration {
     unsigned switches_one_in = 8;      // of steps, at random
     unsigned change_points = 3;        // of priorities
     std::uint64_t steps_expected = 0;  // where they are drawn from
-    std::uint64_t steps_max = 4000000; // more of them: nobody gets on
+    // More of them: nobody gets on. A waiter whose hand-over is lost may spend 66 budgets of 2^14 polls (queue.I5,
+    // lock/wait/spin_budget.h), each of a dozen accesses.
+    std::uint64_t steps_max = 40000000;
     unsigned store_delay_steps = 0;    // at most, until others see a store; 0: at once
     unsigned stalls_one_in = 8;        // calls of the kernel that others overtake, each by so many steps
     unsigned stall_steps = 1000;       // at most
