@@ -69,15 +69,17 @@ protected:
 TEST_F(absences, PreemptedHolderIsChargedToTheLockThatItHolds) {
     followed_child holder(*watcher, hold_and_be_busy);
     followed_child rival(*watcher, be_busy);
-    auto told = told_when_preempted(holder);
+    auto told = told_when(holder.pidfd(), [](const auto &now) { return now.preempted_ns > 0 && now.preemptions > 2; });
     auto *holders = of_lock(told, lock);
     ASSERT_NE(holders, nullptr);
-    EXPECT_GT(holders->preemptions, 0u);
     EXPECT_GT(holders->preempted_ns, 0u);
     EXPECT_GE(holders->preempted_ns, holders->longest_ns);
     EXPECT_EQ(holders->longest_thread, static_cast<std::uint32_t>(holder.pid()));
-    EXPECT_EQ(of_lock(told, other_lock), nullptr);
-    EXPECT_EQ(told.preemptions, holders->preemptions);
+    // It may have been preempted in the moment in which it had the other lock.
+    auto *others = of_lock(told, other_lock);
+    std::uint64_t with_other_lock = others ? others->preemptions : 0;
+    EXPECT_LE(with_other_lock, 1u);
+    EXPECT_EQ(told.preemptions, holders->preemptions + with_other_lock);
 }
 
 extern "C" char __executable_start, etext; // the linker's
