@@ -47,13 +47,13 @@
 
 enum { HF_PASSING_POLLS = 64 };
 
-// Before each try to take the word. `realtime` is the caller's place among real-time threads; NULL: it is none.
+static inline bool is_free(uint32_t state) {
+    return state == HF_WORD_FREE;
+}
+
+// `realtime` is the caller's place among real-time threads; NULL: it is none.
 static inline void give_way(const uint32_t *word, const struct hf_realtime_waiter *realtime) {
-    if (!hf_realtime_is_expected())
-        return;
-    uint64_t since_ns = 0;
-    while (hf_load_relaxed(word) == HF_WORD_FREE && hf_realtime_is_to_give_way(word, realtime, &since_ns))
-        continue;
+    hf_realtime_give_way(word, is_free, realtime);
 }
 
 // Takes the word if it is free; if not, its owner's unlock will call the kernel. True with the lock held and the caller

@@ -44,14 +44,8 @@ static const struct hf_realtime_waiter *realtime_of(const struct leaving *leavin
     return leaving->realtime.word ? &leaving->realtime : NULL;
 }
 
-// Before each try to write.
 static inline void give_way(const struct hf_rw_lock *lock, const struct hf_realtime_waiter *realtime) {
-    if (!hf_realtime_is_expected())
-        return;
-    uint64_t since_ns = 0;
-    while (hf_rw_is_free(hf_load_relaxed(&lock->state)) &&
-           hf_realtime_is_to_give_way(&lock->state, realtime, &since_ns))
-        continue;
+    hf_realtime_give_way(&lock->state, hf_rw_is_free, realtime);
 }
 
 // The reader is not counted any more when this is true. False: the writer was faster, and the reader is inside.

@@ -52,6 +52,16 @@ bool hf_realtime_waits_for(const uint32_t *word) __attribute__((cold, visibility
 bool hf_realtime_is_to_give_way(const uint32_t *word, const struct hf_realtime_waiter *self, uint64_t *since_ns)
     __attribute__((cold, visibility("hidden")));
 
+// Before each try to take a word that `is_free` says may be taken.
+static inline void hf_realtime_give_way(const uint32_t *word, bool (*is_free)(uint32_t state),
+                                        const struct hf_realtime_waiter *self) {
+    if (!hf_realtime_is_expected())
+        return;
+    uint64_t since_ns = 0;
+    while (is_free(hf_load_relaxed(word)) && hf_realtime_is_to_give_way(word, self, &since_ns))
+        continue;
+}
+
 #ifdef __cplusplus
 }
 #endif
