@@ -148,14 +148,14 @@ static void note_use_of_last_wake(struct hf_condition *condition) {
 // With more waiters than CPUs one that polls is in the way of the others, or of who is to wake them. With as many there
 // are two that poll and one that signals on two CPUs, which was found to be worth it (docs/interposer.md). On one CPU
 // nobody else can run.
-static bool may_poll(uint32_t waiting) {
-    unsigned cpus = hf_cpus_usable();
+static bool may_poll(uint32_t waiting, unsigned cpus) {
     return cpus > 1 && waiting <= cpus;
 }
 
 void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
     *waiter = (struct hf_waiter){
         .condition = condition, .mutex = mutex, .priority = hf_realtime_priority(), .state = HF_WAITER_GONE};
+    unsigned cpus = hf_cpus_usable(); // which may ask the kernel: not while others wait for the list
     struct list_lock *lock = acquire_list_of(condition);
     hf_store_relaxed(&waiter->has_list, true);
     forget_waiters_of_parent(condition);
@@ -164,7 +164,7 @@ void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
     insert(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
     insert(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
     waiter->wait_number = lock->waits++;
-    waiter->may_poll = may_poll(++lock->waiting);
+    waiter->may_poll = may_poll(++lock->waiting, cpus);
     hf_store_relaxed(&waiter->has_list, false);
     release_list(lock);
 }
