@@ -18,6 +18,9 @@ static inline bool hf_memory_is_there(void *address) {
            0;
 }
 
+// No machine's pages are smaller, so where there is memory there is so much of it.
+enum { HF_PAGE_BYTES = 4096 };
+
 // No machine's pages are larger. Files are laid out in pieces of whole granules, so that each can be mapped by itself.
 enum { HF_GRANULE_BYTES = 64 * 1024 };
 

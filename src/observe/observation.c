@@ -33,8 +33,7 @@ static size_t bytes_of(uint32_t level) {
 }
 
 static bool names_are_there(char *level, uint32_t number) {
-    enum { PAGE_BYTES = 4096 };
-    for (size_t at = 0; at < hf_statistics_entries_at(number); at += PAGE_BYTES) {
+    for (size_t at = 0; at < hf_statistics_entries_at(number); at += HF_PAGE_BYTES) {
         if (!hf_memory_is_there(level + at))
             return false;
     }

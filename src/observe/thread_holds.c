@@ -13,14 +13,13 @@ static void clear(struct hf_thread_holds *row) {
 }
 
 static struct hf_thread_holds *take_row_in(char *level, uint32_t number, uint32_t tid) {
-    enum { PAGE_BYTES = 4096 };
     struct hf_thread_holds *rows = hf_statistics_rows(level, number);
     uintptr_t page_there = 0;
     for (uint32_t probe = 0; probe < HF_ROW_PROBES; probe++) {
         struct hf_thread_holds *row = &rows[(tid + probe) % hf_statistics_places(number)];
-        if ((uintptr_t)row / PAGE_BYTES != page_there && !hf_memory_is_there(row)) // N6
+        if ((uintptr_t)row / HF_PAGE_BYTES != page_there && !hf_memory_is_there(row)) // N6
             return NULL;
-        page_there = (uintptr_t)row / PAGE_BYTES;
+        page_there = (uintptr_t)row / HF_PAGE_BYTES;
         // Acquire: pairs with the release of the thread that had the row and exits (thread_record.c).
         if (hf_load_relaxed(&row->tid) != HF_ROW_FREE || !hf_cas_acquire(&row->tid, HF_ROW_FREE, HF_ROW_BEING_CLEARED))
             continue;

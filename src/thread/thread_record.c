@@ -195,12 +195,12 @@ static struct hf_thread_record *take_free(void) {
 // Is there memory for the counters of the slab's next record? Where there is none to be shared they are private from
 // here to the end of the page.
 static bool has_counters_for_next(void) {
-    enum { PAGE_BYTES = 4096, COUNTERS_A_PAGE = PAGE_BYTES / sizeof(struct hf_thread_counters) };
+    enum { COUNTERS_A_PAGE = HF_PAGE_BYTES / sizeof(struct hf_thread_counters) };
     struct hf_thread_counters *next = hf_counters(&pool.slab[pool.slab_used]);
     if (pool.slab_used % COUNTERS_A_PAGE != 0 || !has_shared_counters(pool.slab) || hf_memory_is_there(next))
         return true;
     note_refusal();
-    return hf_map_memory_at(next, PAGE_BYTES);
+    return hf_map_memory_at(next, HF_PAGE_BYTES);
 }
 
 static struct hf_thread_record *take_next_of_slab(void) {
