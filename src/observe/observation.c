@@ -147,19 +147,29 @@ static void raise_to(uint64_t *longest, uint64_t ticks, uint32_t *whose, uint32_
     }
 }
 
+// In the table of a level: the lock's place, or the free one that would be its; NULL when all are others'.
+static uint64_t *place_of(char *level, uint32_t number, uint64_t lock) {
+    uint64_t *names = hf_statistics_names(level);
+    uint32_t place = hf_statistics_first_place(lock, number);
+    for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % hf_statistics_places(number)) {
+        uint64_t name = hf_load_relaxed(&names[place]);
+        if (name == lock || name == 0)
+            return &names[place];
+    }
+    return NULL;
+}
+
+static struct hf_lock_statistics *entry_at(char *level, uint32_t number, const uint64_t *place) {
+    return &hf_statistics_entries(level, number)[place - hf_statistics_names(level)];
+}
+
 // The lock's entry, if it has one.
 static struct hf_lock_statistics *known_entry_of(uint64_t lock) {
     for (uint32_t number = 0; number < HF_STATISTICS_LEVELS; number++) {
         char *level = hf_load_acquire(&hf_noting.level[number]); // pairs with the release in map_level
-        uint32_t place = level ? hf_statistics_first_place(lock, number) : 0;
-        for (int probes = 0; level && probes < HF_STATISTICS_PROBES; probes++) {
-            uint64_t name = hf_load_relaxed(&hf_statistics_names(level)[place]);
-            if (name == lock)
-                return &hf_statistics_entries(level, number)[place];
-            if (name == 0)
-                return NULL;
-            place = (place + 1) % hf_statistics_places(number);
-        }
+        uint64_t *place = level ? place_of(level, number, lock) : NULL;
+        if (place)
+            return hf_load_relaxed(place) == lock ? entry_at(level, number, place) : NULL;
     }
     return NULL;
 }
@@ -173,22 +183,17 @@ enum place_found { PLACE_IS_ITS, PLACES_ARE_OTHERS, PLACE_IS_REFUSED };
 
 // Finds the lock's place in a level, or takes one.
 static enum place_found take_place(char *level, uint32_t number, uint64_t lock, struct hf_lock_statistics **entry) {
-    uint64_t *names = hf_statistics_names(level);
-    uint32_t place = hf_statistics_first_place(lock, number);
-    for (int probes = 0; probes < HF_STATISTICS_PROBES; probes++, place = (place + 1) % hf_statistics_places(number)) {
-        *entry = &hf_statistics_entries(level, number)[place];
-        uint64_t name = hf_load_relaxed(&names[place]);
-        if (name == 0 && !entry_is_there(*entry)) // notes.N6
+    for (uint64_t *place; (place = place_of(level, number, lock));) {
+        *entry = entry_at(level, number, place);
+        if (hf_load_relaxed(place) == lock)
+            return PLACE_IS_ITS;
+        if (!entry_is_there(*entry)) // notes.N6
             return PLACE_IS_REFUSED;
         // Who comes second to a free place finds the first one's lock there, which may be the same (notes.N1).
-        if (name == 0 && !hf_cas_relaxed(&names[place], 0, lock))
-            name = hf_load_relaxed(&names[place]);
-        else if (name == 0) {
-            name = lock;
+        if (hf_cas_relaxed(place, 0, lock)) {
             hf_store_relaxed(&(*entry)->creation_site, hf_creation_site_of(lock));
-        }
-        if (name == lock)
             return PLACE_IS_ITS;
+        }
     }
     return PLACES_ARE_OTHERS;
 }
