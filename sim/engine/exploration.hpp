@@ -17,18 +17,18 @@ namespace holdfast::sim {
 
 struct exploration {
     bool by_priorities = false;
-    unsigned switches_one_in = 8;      // of steps, at random
-    unsigned change_points = 3;        // of priorities
-    std::uint64_t steps_expected = 0;  // where they are drawn from
+    unsigned switches_one_in = 8;     // of steps, at random
+    unsigned change_points = 3;       // of priorities
+    std::uint64_t steps_expected = 0; // where they are drawn from
     // More of them: nobody gets on. A waiter whose hand-over is lost may spend 66 budgets of 2^14 polls (queue.I5,
     // lock/wait/spin_budget.h), each of a dozen accesses.
     std::uint64_t steps_max = 40000000;
-    unsigned store_delay_steps = 0;    // at most, until others see a store; 0: at once
-    unsigned stalls_one_in = 8;        // calls of the kernel that others overtake, each by so many steps
-    unsigned stall_steps = 1000;       // at most
-    unsigned slice_steps = 2000;       // at most, until a thread is preempted where others wait for its CPU
-    unsigned spurious_one_in = 64;     // sleeps that end for no reason; 0: none
-    unsigned late_one_in = 32;         // wakes that come late; 0: none
+    unsigned store_delay_steps = 0; // at most, until others see a store; 0: at once
+    unsigned stalls_one_in = 8;     // calls of the kernel that others overtake, each by so many steps
+    unsigned stall_steps = 1000;    // at most
+    unsigned slice_steps = 2000;    // at most, until a thread is preempted where others wait for its CPU
+    unsigned spurious_one_in = 64;  // sleeps that end for no reason; 0: none
+    unsigned late_one_in = 32;      // wakes that come late; 0: none
 };
 
 } // namespace holdfast::sim
