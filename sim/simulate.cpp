@@ -24,6 +24,7 @@ struct options {
     std::string lock = "default", machine, trace;
     std::vector<std::string> changes;
     double seconds = 0.02;
+    unsigned background = 0;
     std::uint64_t seed = 1;
     bool no_monitor = false, verbose = false;
 };
@@ -40,6 +41,13 @@ cli::result_record make_record(const options &told, const sim::measurement &figu
     record.lock = told.settings.lock->name;
     record.threads = told.settings.threads;
     record.measured_s = figures.seconds();
+    record.background = told.background;
+    if (told.settings.between_us >= 0)
+        record.between_us = told.settings.between_us;
+    if (told.settings.section_us >= 0)
+        record.section_us = told.settings.section_us;
+    if (told.settings.work_us >= 0)
+        record.arguments = fmt::format("--work-us {}", told.settings.work_us);
     bench::histogram wait_ns;
     std::vector<double> operations, held;
     double sum = 0, held_sum = 0;
@@ -96,7 +104,15 @@ int simulate(options &told) {
         run.record(trace.get());
     }
     sim::measurement figures(run, told.settings.threads, told.seconds);
-    sim::add_workload(run, figures, told.settings);
+    sim::find_simulated_workload(told.settings.workload).add_threads(run, figures, told.settings);
+    for (unsigned i = 0; i < told.background; i++) {
+        run.add_thread(
+            [&run](int) {
+                for (;;)
+                    run.compute(1e9);
+            },
+            true);
+    }
     double before_s = cpu_seconds();
     sim::outcome ended = run.run(figures.until());
     double host_s = cpu_seconds() - before_s;
@@ -128,8 +144,10 @@ int main(int argc, char **argv) {
     app.add_option("--machine", told.machine, "The machine's file")->required();
     app.add_option("--set", told.changes, "NAME=VALUE or NAME*FACTOR: changes a number of the machine");
     app.add_option("--seed", told.seed, "Of all chance")->capture_default_str();
-    app.add_option("--section-ns", told.settings.section_ns, "Nanoseconds of a critical section besides its own");
-    app.add_option("--between-ns", told.settings.between_ns, "Nanoseconds from a release to the next request");
+    app.add_option("--section-us", told.settings.section_us, "Microseconds of a critical section");
+    app.add_option("--between-us", told.settings.between_us, "Microseconds from a release to the next request");
+    app.add_option("--work-us", told.settings.work_us, "Microseconds of a piece of work outside of all locks");
+    app.add_option("--background", told.background, "Busy threads of another process");
     app.add_option("--trace", told.trace, "Writes what happens, for Perfetto");
     app.add_flag("--no-monitor", told.no_monitor, "Locks are told that no monitor runs");
     app.add_flag("--verbose", told.verbose, "Counts in place of the record");

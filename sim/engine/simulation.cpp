@@ -548,6 +548,37 @@ int simulation::polls_alike(int most) {
     return self().rounds_left_out;
 }
 
+// As if it polled for something that does not come: nothing happens on the CPU until it is interrupted.
+void simulation::compute(double ns) {
+    if (!executing_)
+        return;
+    if (exploring_) {
+        step();
+        return;
+    }
+    constexpr std::uint64_t most = std::uint64_t(1) << 30;
+    for (auto left = static_cast<std::uint64_t>(ns * ps_a_ns); left > 0;) {
+        wait_for_turn();
+        me_->reads = 0;
+        me_->round_began = me_->now;
+        me_->poll_round = 1;
+        me_->polls_most = static_cast<int>(std::min(left, most));
+        me_->is_polling = true;
+        self().rounds_left_out = 0;
+        me_->resumption++;
+        add_event({me_->now + static_cast<picoseconds>(me_->polls_most), 0, event_kind::resume, me_->number, nullptr,
+                   me_->resumption});
+        run_others();
+        left -= static_cast<std::uint64_t>(self().rounds_left_out);
+    }
+    begin_round();
+}
+
+void simulation::trace_span(const char *what, picoseconds since) {
+    if (trace_ && executing_ && now() > since)
+        trace_->span(self().number, what, since, now());
+}
+
 std::uint64_t simulation::clock_ns(bool by_ticks) {
     if (!executing_)
         return clock_begin_ns;

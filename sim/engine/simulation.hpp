@@ -131,6 +131,10 @@ public:
     std::uint64_t clock_ns(bool by_ticks);
     int current_cpu() const { return me_->number; }
     void charge_ns(double ns);
+    // Keeps the CPU busy for so long, outside of shared memory. Time for which the thread is preempted is not counted.
+    void compute(double ns);
+    // For the trace: since then the thread has been about that.
+    void trace_span(const char *what, picoseconds since);
 
     int sleep_on(const std::uint32_t *word, std::uint32_t expected, std::uint64_t deadline_ns, std::uint32_t kind);
     void wake(const std::uint32_t *word, int count, std::uint32_t kind);

@@ -44,6 +44,17 @@ const hf_lock_kind glibc = {
 
 } // namespace
 
+bool is_glibc(const hf_lock_kind &kind) {
+    return kind.lock == glibc_lock;
+}
+
+void glibc_lock_as_sleeper(void *lock) {
+    auto *mutex = static_cast<glibc_mutex *>(lock);
+    while (hf_exchange_acquire(&mutex->word, 2u) != 0)
+        hf_futex_wait(&mutex->word, 2, nullptr);
+    hf_store_own(&mutex->owner, 1u);
+}
+
 std::vector<std::string> lock_names() {
     std::vector<std::string> names{glibc.name};
     for (std::size_t i = 0; i < hf_lock_kind_count; i++)

@@ -14,6 +14,10 @@ namespace holdfast::sim {
 const hf_lock_kind &find_lock(const std::string &name);
 std::vector<std::string> lock_names();
 
+bool is_glibc(const hf_lock_kind &kind);
+// As a thread takes it again that has waited for a condition variable: others may sleep.
+void glibc_lock_as_sleeper(void *lock);
+
 // So many free locks, on lines of their own, at the same addresses in each run.
 void *locks_at(std::size_t count, std::size_t bytes);
 

@@ -19,10 +19,16 @@ measurement::measurement(simulation &on, std::size_t threads, double seconds)
 void measurement::add(int thread, std::uint64_t asked_ns, std::uint64_t got_ns, std::uint64_t released_ns) {
     if (on_.now() < warm_)
         return;
+    threads_[static_cast<std::size_t>(thread)].held_ns += released_ns - got_ns;
+    add(thread, got_ns - asked_ns);
+}
+
+void measurement::add(int thread, std::uint64_t waited_ns) {
+    if (on_.now() < warm_)
+        return;
     thread_figures &own = threads_[static_cast<std::size_t>(thread)];
     own.operations++;
-    own.held_ns += released_ns - got_ns;
-    own.wait_ns.add(got_ns - asked_ns);
+    own.wait_ns.add(waited_ns);
 }
 
 } // namespace holdfast::sim

@@ -27,6 +27,8 @@ public:
 
     // An operation of this thread is over, which began to wait, got the lock and gave it back at these times.
     void add(int thread, std::uint64_t asked_ns, std::uint64_t got_ns, std::uint64_t released_ns);
+    // One is over that waited for so long, as its workload defines it.
+    void add(int thread, std::uint64_t waited_ns);
 
     const std::vector<thread_figures> &threads() const { return threads_; }
 

@@ -3,20 +3,31 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "workloads/lock_kinds.hpp"
 #include "workloads/measurement.hpp"
 
 namespace holdfast::sim {
 
+// Times below 0: as the workload has it.
 struct workload_settings {
     std::string workload = "shared-memory";
     const hf_lock_kind *lock = nullptr;
     unsigned threads = 1;
-    double section_ns = 0, between_ns = -1; // below 0: as the workload has it
+    double between_us = -1; // from a release to the next request
+    double section_us = -1; // of critical sections
+    double work_us = -1;    // of a piece of work outside of all locks
 };
 
-// Adds its threads to the simulation. Throws std::invalid_argument for a workload that is not there.
-void add_workload(simulation &to, measurement &figures, const workload_settings &settings);
+struct simulated_workload {
+    const char *name;
+    void (*add_threads)(simulation &to, measurement &figures, const workload_settings &settings);
+};
+
+const std::vector<simulated_workload> &simulated_workloads();
+
+// Throws std::invalid_argument with a sentence that lists the known names.
+const simulated_workload &find_simulated_workload(const std::string &name);
 
 } // namespace holdfast::sim
