@@ -6,10 +6,12 @@ namespace holdfast::cli {
 const std::vector<workload> &workloads() {
     static const std::vector<workload> all = {
 #define HF_WORKLOAD(name, summary) {name, lockers::threads, "", summary},
+#define HF_PTHREAD_WORKLOAD(name, locks, summary) {name, lockers::interposed_threads, locks, summary},
 #define HF_SLICE_WORKLOAD(name, locks, summary) {name, lockers::threads, locks, summary},
 #define HF_CORO_WORKLOAD(name, locks, summary) {name, lockers::coroutines, locks, summary},
 #include "measure/workload_list.def"
 #undef HF_WORKLOAD
+#undef HF_PTHREAD_WORKLOAD
 #undef HF_SLICE_WORKLOAD
 #undef HF_CORO_WORKLOAD
     };

@@ -18,8 +18,8 @@ inline constexpr unsigned slice_us_max = 100'000;
 // line that it wrote to stderr. (EX_UNAVAILABLE of sysexits.h.)
 inline constexpr int exit_absent = 69;
 
-// Whose locks a workload compares.
-enum class lockers { threads, coroutines };
+// Whose locks a workload compares. Of interposed threads: what the interposer makes of pthread's objects.
+enum class lockers { threads, interposed_threads, coroutines };
 
 struct workload {
     const char *name;

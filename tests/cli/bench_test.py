@@ -9,9 +9,10 @@ import signal
 import stat
 import struct
 import xml.etree.ElementTree
+from pathlib import Path
 
 import pytest
-from conftest import assert_usage_error, running, wait_until
+from conftest import INTERPOSER, assert_usage_error, running, wait_until
 
 QUICK = ["--seconds", "0.1", "--rounds", "1"]
 LONG = ["bench", "shared-memory", "--seconds", "60", "--rounds", "1", "--locks", "glibc", "--threads", "2"]
@@ -20,6 +21,7 @@ MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p50_ns", "wait_p99_ns", "wait_p99
             "measured_s", "wait_counts"}
 OF_SEVERAL_THREADS = {"fairness_factor", "jain_ops"}
 WITH_HOLDERS = ["scl-fairness", "scl-interactive", "scl-slice", "scl-toy"]
+OF_PTHREADS = ["poll-under-lock", "phases", "stages", "task-queue"]
 PATIENCE = 200  # seconds: for what hangs
 # Each thread pauses for a second after its first operation: so long do programs run that have to be too late.
 LATE = ["--seconds", "0.001", "--timeout", "0.001", "--rounds", "1", "--between-us", "1000000"]
@@ -260,7 +262,8 @@ def test_list(holdfast):
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()] == [
         "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive",
-        "scl-readers-writers", "scl-slice", "scl-toy", "coro-mutex", "coro-rwlock", "coro-semaphore", "coro-condvar",
+        "scl-readers-writers", "scl-slice", "scl-toy", *OF_PTHREADS, "coro-mutex",
+        "coro-rwlock", "coro-semaphore", "coro-condvar",
         "coro-channel", "coro-queuing-delay", "coro-locality", "coro-leveldb", "coro-leveldb-inside"]
 
 
@@ -304,6 +307,8 @@ def test_quiet_where_there_is_no_terminal(holdfast):
     (["shared-memory", "--plot", "/nonexistent/locks.svg"], ["/nonexistent/locks.svg", "No such file"]),
     (["shared-memory", "--colour"], ["--colour"]),
     (["shared-memory", "--between-us", "-1"], ["--between-us", "'-1'"]),
+    (["phases", "--locks", "absl"], ["'absl'", "unmonitored"]),
+    (["shared-memory", "--locks", "unmonitored"], ["'unmonitored'"]),
     (["hash-table", "--between-us", "1"], ["'hash-table'", "leave --between-us out"]),
     (["scl-fairness", "--slices-us", "1"], ["'scl-fairness'", "leave --slices-us and --sections-us out"]),
     (["scl-fairness", "--sections-us", "1"], ["'scl-fairness'", "leave --slices-us and --sections-us out"]),
@@ -459,6 +464,42 @@ def test_readers_and_writers_have_their_shares_measured(holdfast, tmp_path):
 def test_rwscl_is_a_mutex_where_nobody_reads(holdfast):
     result = holdfast("bench", "shared-memory", *QUICK, "--locks", "glibc,rwscl", "--threads", "2")
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("workload", OF_PTHREADS)
+def test_patterns_of_pthreads_run_as_they_are_and_under_the_interposer(holdfast, tmp_path, workload):
+    """Shown able to fail: without the threads' own default; a workload that does not check what came out."""
+    records, result, _ = measure(holdfast, tmp_path / "cells.json", workload, "--rounds", "1", "--threads", "1,3")
+    assert [(one["threads"], one["lock"]) for one in records] == [
+        (count, lock) for count in (1, 3) for lock in ("glibc", "unmonitored", "flexguard")]
+    for one in records:
+        assert one["workload"] == workload and one["status"] == "ok"
+        assert set(one) - {"runnable", "line_ns"} == ALWAYS | MEASURED | (
+            OF_SEVERAL_THREADS if one["threads"] > 1 else set())
+    assert "Ratio to glibc" in result.stdout
+    assert set(json.loads((tmp_path / "cells.json").read_text())["about"]["options"]) >= {"build", "interposer"}
+
+
+def test_what_an_interposed_cell_runs_with(start_holdfast):
+    """Shown able to fail: with the environment of workloads that are linked with the locks."""
+    start_holdfast("bench", "phases", "--seconds", "1", "--rounds", "100", "--threads", "2")
+    met = {}
+
+    def all_three():
+        for process in running("phases"):
+            try:
+                words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+                variables = Path(f"/proc/{process}/environ").read_text().split("\0")
+                met[words[words.index("--lock") + 1]] = dict(one.split("=", 1) for one in variables if "=" in one)
+            except (OSError, ValueError):
+                continue  # it has just begun, or ended
+        return len(met) == 3
+
+    wait_until(all_three)
+    assert INTERPOSER.name not in met["glibc"].get("LD_PRELOAD", "")
+    for lock in ("unmonitored", "flexguard"):
+        assert met[lock]["LD_PRELOAD"].endswith(INTERPOSER.name) and met[lock]["HOLDFAST_LOCK"] == "flexguard"
+    assert met["unmonitored"]["HOLDFAST_SOCKET"] == "" and met["flexguard"]["HOLDFAST_SOCKET"] != ""
 
 
 SHORT = ["bench", "shared-memory", "--seconds", "0.02", "--locks", "glibc,blocking", "--threads", "1,2"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The programs of bench/programs/program_list.txt: each does its work under our locks, with few threads and with many,
-prints its figure, and finds out when its locks do not lock.
+"""The programs of bench/programs/program_list.txt, and workloads of pthreads: each does its work
+under our locks, with few threads and with many, prints its figure, and finds out when its locks do not lock.
 
 Shown able to fail: a library that leaves the locks as they are (no program notices anything); a name in the list that
 is no program's; another figure's name; --writers that read, too.
@@ -19,6 +19,7 @@ from conftest import PROGRAMS
 LIST = Path(__file__).resolve().parents[2] / "bench" / "programs" / "program_list.txt"
 LISTED = [line.split() for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
 NAMES = [one[0] for one in LISTED]
+OF_PTHREADS = ["poll-under-lock", "phases", "stages", "task-queue"]
 LOCKS_THAT_DO_NOTHING = os.environ.get("LOCKS_THAT_DO_NOTHING", "")
 
 
@@ -35,7 +36,8 @@ def test_it_does_its_work_under_our_locks(holdfast, name, figure, arguments):
 
 
 @pytest.mark.skipif(not LOCKS_THAT_DO_NOTHING, reason="LOCKS_THAT_DO_NOTHING is not set: run by ctest")
-@pytest.mark.parametrize("name, arguments", [(one[0], one[2:]) for one in LISTED], ids=NAMES)
+@pytest.mark.parametrize("name, arguments", [(one[0], one[2:]) for one in LISTED] + [
+    (name, ["--work-us", "0.1"]) for name in OF_PTHREADS], ids=NAMES + OF_PTHREADS)
 def test_it_finds_out_when_its_locks_do_not_lock(name, arguments, tmp_path):
     # Threads need not meet in any one run, so it has many.
     end, attempts = time.monotonic() + 8, 0

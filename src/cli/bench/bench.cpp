@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -64,7 +65,7 @@ public:
             go_on();
         interruption interrupted;
         cell_runner runner({options_.workload, options_.seconds, options_.background, options_.between_us,
-                            options_.patience_s, monitored.native_environment(), options_.arguments},
+                            options_.patience_s, environments(monitored), options_.arguments},
                            interrupted);
         try {
             measure(runner, interrupted);
@@ -86,6 +87,16 @@ public:
 
 private:
     std::size_t cell_count() const { return cells_of_round(options_, 1).size() * options_.rounds; }
+
+    // What each lock's cells run with.
+    std::map<std::string, environment> environments(const session &monitored) const {
+        bool under_interposer = find_workload(options_.workload)->compares == lockers::interposed_threads;
+        std::map<std::string, environment> by_lock;
+        for (const auto &lock : options_.locks)
+            by_lock[lock] = under_interposer ? monitored.preload_environment(interposition_of(lock))
+                                             : monitored.native_environment();
+        return by_lock;
+    }
 
     // Takes over what the file has.
     void go_on() {

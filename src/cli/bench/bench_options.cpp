@@ -29,10 +29,21 @@ void fill_in(bench_options &options, const workload &chosen) {
         options.locks = CLI::detail::split(chosen.locks, ',');
     if (chosen.compares == lockers::coroutines && !options.names_threads)
         options.threads = {1, 2, 4, 8, 16};
+    if (chosen.compares == lockers::interposed_threads && !options.names_threads)
+        options.threads = {2, 4, 8, 16};
     if (takes_lengths(chosen.name) && !options.names_threads)
         options.threads = {4};
     if (is_for_two_threads(chosen.name) && !options.names_threads)
         options.threads = {2};
+}
+
+lock_choice choice_for(lockers compared) {
+    switch (compared) {
+    case lockers::threads: return lock_choice::with_peers;
+    case lockers::interposed_threads: return lock_choice::interposed;
+    case lockers::coroutines: break;
+    }
+    return lock_choice::coroutines;
 }
 
 void complete_lengths(bench_options &options) {
@@ -59,7 +70,7 @@ void complete(bench_options &options) {
     check_workload(options.workload);
     const workload &chosen = *find_workload(options.workload);
     fill_in(options, chosen);
-    check_locks(options.locks, chosen.compares == lockers::threads ? lock_choice::with_peers : lock_choice::coroutines);
+    check_locks(options.locks, choice_for(chosen.compares));
     options.threads = without_repeats(options.threads);
     if (options.between_us && !takes_time_between(options.workload))
         throw usage_error(fmt::format("'{}' has a time between sections of its own: leave --between-us out, or use "
@@ -78,6 +89,8 @@ json options_for_file(const bench_options &options) {
                   {"between_us", nullptr},
                   {"arguments", options.arguments},
                   {"build", digest_of(workload_program(options.workload))}};
+    if (find_workload(options.workload)->compares == lockers::interposed_threads)
+        noted["interposer"] = digest_of(preload_library());
     if (options.between_us)
         noted["between_us"] = *options.between_us;
     if (!options.slices_us.empty())

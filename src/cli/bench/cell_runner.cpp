@@ -84,7 +84,7 @@ std::optional<cell_result> cell_runner::run(const cell &one) const {
     if (one.section_us)
         command.insert(command.end(), {"--section-us", fmt::format("{}", *one.section_us)});
     command.insert(command.end(), settings_.arguments.begin(), settings_.arguments.end());
-    process workload(program{command, settings_.variables});
+    process workload(program{command, settings_.environments.at(one.lock)});
     // It warms up for as long as it measures, at most.
     process_end end =
         workload.wait(std::chrono::duration<double>(2 * settings_.seconds + settings_.patience_s), &interrupted_);

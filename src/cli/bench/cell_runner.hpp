@@ -2,6 +2,7 @@
 // Runs a workload program for one cell, with its background load, and says how it went, whatever happened.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -35,8 +36,8 @@ public:
         unsigned background;
         std::optional<double> between_us;
         double patience_s; // that a cell may take beyond `seconds` until it counts as timed out
-        environment variables;
-        std::vector<std::string> arguments; // to the workload program besides its usual ones
+        std::map<std::string, environment> environments; // by lock
+        std::vector<std::string> arguments;              // to the workload program besides its usual ones
     };
 
     // Throws failure when the programs are not there.

@@ -2,7 +2,6 @@
 // holdfast compare: an unmodified program under several locks, in interleaved rounds.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <fmt/core.h>
 #include <map>
 #include <memory>
@@ -28,7 +27,6 @@
 #include "cli/start/process.hpp"
 #include "cli/start/session.hpp"
 #include "cli/verbs.hpp"
-#include "config/policy_text.h"
 #include "measure/number_range.hpp"
 #include "measure/quantity.hpp"
 #include "measure/workload.hpp"
@@ -95,9 +93,6 @@ public:
                               "number of threads goes, as in '-- ./benchmark --threads {}'");
         options_.threads = options_.threads.empty() ? std::vector{0u} : without_repeats(options_.threads);
         check_locks(options_.locks, lock_choice::interposed);
-        const char *conf = std::getenv(HF_CONF_VARIABLE);
-        if (conf && *conf)
-            throw usage_error("HOLDFAST_CONF would change the locks that are compared: unset it");
         if (!options_.metric_pattern.empty())
             metric_.emplace(options_.metric_pattern);
         if (!options_.resume_path.empty())
@@ -116,7 +111,7 @@ public:
         if (json_file_)
             go_on();
         for (const auto &lock : options_.locks) // before the first run, whichever lock that has
-            environments_[lock] = monitored.preload_environment({.lock = lock, .conf = "", .stats = false});
+            environments_[lock] = monitored.preload_environment(interposition_of(lock));
         interruption interrupted;
         try {
             measure(interrupted);

@@ -2,18 +2,20 @@
 #include "cli/experiment/measured_locks.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "base/slice_extension.h"
 #include "cli/common/exit_status.hpp"
-#include "cli/start/session.hpp"
+#include "config/policy_text.h"
 #include "measure/workload.hpp"
 
 namespace holdfast::cli {
 namespace {
 
 constexpr const char *all_peers = "peers";
+constexpr const char *unmonitored = "unmonitored";
 constexpr const char *rwscl = "rwscl"; // no mutex, so not in lock_list.def
 
 std::vector<std::string> peer_names() {
@@ -32,6 +34,8 @@ std::vector<std::string> known_names(lock_choice choice) {
     if (choice == lock_choice::coroutines)
         return coro_lock_names();
     std::vector<std::string> names = lock_names();
+    if (choice == lock_choice::interposed)
+        names.emplace_back(unmonitored);
     if (choice == lock_choice::with_peers) {
         for (const auto &one : peer_names())
             names.push_back(one);
@@ -49,6 +53,12 @@ std::vector<std::string> every_lock() {
     return names;
 }
 
+interposition interposition_of(const std::string &contender) {
+    if (contender == unmonitored)
+        return {.lock = "flexguard", .meets_monitor = false};
+    return {.lock = contender};
+}
+
 void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choice choice) {
     verb.add_option("--locks", locks,
                     fmt::format("Locks, separated by commas, of {}", fmt::join(known_names(choice), ", ")))
@@ -59,6 +69,9 @@ void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choi
 }
 
 void check_locks(std::vector<std::string> &locks, lock_choice choice) {
+    const char *conf = std::getenv(HF_CONF_VARIABLE);
+    if (choice == lock_choice::interposed && conf && *conf)
+        throw usage_error("HOLDFAST_CONF would change the locks that are compared: unset it");
     std::vector<std::string> known = known_names(choice), chosen;
     for (const auto &given : locks) {
         std::string name = lock_meant(given, known, choice == lock_choice::coroutines ? "coroutine lock" : "lock");

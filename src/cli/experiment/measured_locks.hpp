@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/start/session.hpp"
+
 namespace CLI {
 class App;
 }
@@ -20,6 +22,10 @@ std::vector<std::string> every_lock();
 // Which names a verb takes: what can be put under any program, or the peers of peer_list.def besides, and "peers" for
 // all of them that this machine has; or those of coroutines.
 enum class lock_choice { interposed, with_peers, coroutines };
+
+// What a contender of lock_choice::interposed makes of a program: a lock under its mutexes, or "unmonitored", which is
+// the FlexGuard mutex that meets no monitor.
+interposition interposition_of(const std::string &contender);
 
 // `locks` holds the default.
 void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choice choice);

@@ -76,6 +76,9 @@ service_report service_for_programs() {
 
 namespace {
 
+// HOLDFAST_SOCKET is empty: a program looks for no monitor.
+constexpr const char *no_socket = "";
+
 constexpr rlim_t descriptors_of_monitor = 64; // some forty, and a few for those who register
 
 // Limits that the kernel's own answers do not name. Empty: none is in the way.
@@ -153,7 +156,7 @@ environment environment_without_holdfast() {
 environment session::preload_environment(const interposition &wanted) const {
     if (wanted.leaves_program_as_it_is())
         return environment_without_holdfast();
-    environment variables = native_environment();
+    environment variables = wanted.meets_monitor ? native_environment() : environment{{HF_SOCKET_VARIABLE, no_socket}};
     variables.emplace_back("LD_PRELOAD", preload_with(preloadable_library().string()));
     variables.emplace_back("ASAN_OPTIONS", asan_options());
     variables.emplace_back(HF_LOCK_VARIABLE, wanted.lock);

@@ -24,6 +24,7 @@ struct interposition {
     std::string conf;             // of its other objects too, as config/policy_text.h reads it
     bool stats = false;
     bool creation_sites = false; // noted
+    bool meets_monitor = true;   // where there is one
 
     bool leaves_program_as_it_is() const { return lock == "glibc" && conf.empty(); }
 };

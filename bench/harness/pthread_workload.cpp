@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "harness/pthread_workload.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "base/clock.h"
+#include "harness/team_record.hpp"
+#include "measure/number_range.hpp"
+#include "measure/workload.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+void turn(std::uint64_t turns) noexcept {
+    for (std::uint64_t done = 0; done < turns; done++)
+        asm volatile("" ::: "memory");
+}
+
+// The fastest of many short runs is the one that nothing disturbed, however busy the machine is.
+double measure_turns_per_us() {
+    constexpr std::uint64_t turns = 50'000;
+    constexpr int attempts = 60;
+    std::uint64_t least_ns = UINT64_MAX;
+    for (int attempt = 0; attempt < attempts; attempt++) {
+        std::uint64_t began_ns = hf_monotonic_ns();
+        turn(turns);
+        least_ns = std::min(least_ns, hf_monotonic_ns() - began_ns);
+    }
+    return 1000.0 * static_cast<double>(turns) / static_cast<double>(std::max<std::uint64_t>(least_ns, 1));
+}
+
+double turns_per_us = 0; // set before there are threads
+
+} // namespace
+
+void use_cpu(double us) {
+    turn(static_cast<std::uint64_t>(us * turns_per_us));
+}
+
+int pthread_workload_main(int argc, char **argv, const pthread_workload &what) {
+    const cli::workload *known = cli::find_workload(what.name);
+    CLI::App app{known ? known->summary : "", what.name};
+    app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of threads.");
+    std::string lock = "glibc";
+    pthread_workload_options options{.work_us = what.usual_work_us};
+    app.add_option("--lock", lock, "What the record calls the locks: they are whatever pthread's are here")
+        ->capture_default_str();
+    app.add_option("--threads", options.threads, "Number of threads")
+        ->check(cli::from_to(1u, cli::threads_max))
+        ->capture_default_str();
+    app.add_option("--seconds", options.seconds, "How long to measure")
+        ->check(cli::from_to(cli::seconds_min, cli::seconds_max))
+        ->capture_default_str();
+    app.add_option("--work-us", options.work_us, what.work_help)
+        ->check(cli::from_to(0.0, cli::section_us_max))
+        ->capture_default_str();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0)
+            return app.exit(error);
+        fmt::print(stderr, "{}: {}\n", what.name, error.what());
+        return exit_usage;
+    }
+    try {
+        hf_tick_ns(); // calibrates, before there are threads that would disturb it
+        turns_per_us = measure_turns_per_us();
+        cli::result_record record = make_record(what.name, lock, what.run(options));
+        fmt::print("{}\n", cli::json(record).dump());
+        return 0;
+    } catch (const wrong_result &error) {
+        fmt::print(stderr, "{}: wrong result: {}\n", what.name, error.what());
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "{}: {}\n", what.name, error.what());
+    }
+    return exit_failed;
+}
+
+} // namespace holdfast::bench
