@@ -14,8 +14,13 @@
 #include "preload/symbol_version.h"
 #include "thread/left_wait.h"
 
+static __attribute__((noinline)) bool is_not_closed(const pthread_cond_t *cond) {
+    return hf_load_acquire(&hf_policies[HF_OBJECT_COND]) == HF_POLICY_LEFT_ONE_BY_ONE &&
+           !hf_condition_is_closed((const struct hf_condition *)cond);
+}
+
 static inline bool is_ours(const pthread_cond_t *cond) {
-    return hf_policy_is_ours(HF_OBJECT_COND) && !hf_cond_is_shared(cond);
+    return !hf_cond_is_shared(cond) && (hf_policy_is_ours(HF_OBJECT_COND) || is_not_closed(cond));
 }
 
 // Whether the caller has the mutex, and will give it back by a function of ours, as far as is known.
@@ -96,9 +101,15 @@ static void unwound(struct wait *wait) {
     hf_left_wait_unwound(&wait->left);
 }
 
+// What a wait returns that has not begun, because condition variables were left to glibc since the policy was asked.
+enum { NOT_OURS_ANY_MORE = -1 };
+
 static __attribute__((noinline)) int sleep_until(struct wait *wait, pthread_cond_t *cond, pthread_mutex_t *mutex,
                                                  const struct hf_deadline *deadline) {
-    hf_condition_join(hf_condition_in(cond), &wait->waiter, mutex);
+    if (HF_UNLIKELY(!hf_condition_join(hf_condition_in(cond), &wait->waiter, mutex))) {
+        hf_store_relaxed(&wait->progress, WAIT_ENDS);
+        return NOT_OURS_ANY_MORE;
+    }
     int error = hf_mutex_unlock_to_wait(mutex);
     if (error) {
         hf_waiter_leave_cancelled(&wait->waiter); // refused by glibc
@@ -135,7 +146,8 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
 }
 
 int hf_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-    return is_ours(cond) ? wait_until(cond, mutex, NULL) : hf_shared_cond_wait(cond, mutex);
+    int error = is_ours(cond) ? wait_until(cond, mutex, NULL) : NOT_OURS_ANY_MORE;
+    return error == NOT_OURS_ANY_MORE ? hf_shared_cond_wait(cond, mutex) : error;
 }
 
 int hf_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
@@ -143,7 +155,8 @@ int hf_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
         return hf_shared_cond_timedwait(cond, mutex, at);
     clockid_t clock = hf_cond_attributes(cond) & HF_COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
     struct hf_deadline deadline = {.clock = clock, .at = *at};
-    return wait_until(cond, mutex, &deadline);
+    int error = wait_until(cond, mutex, &deadline);
+    return error == NOT_OURS_ANY_MORE ? hf_shared_cond_timedwait(cond, mutex, at) : error;
 }
 
 static int interposed_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
@@ -151,7 +164,8 @@ static int interposed_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     if (!is_ours(cond))
         return hf_shared_cond_clockwait(cond, mutex, clock, at);
     struct hf_deadline deadline = {.clock = clock, .at = *at};
-    return wait_until(cond, mutex, &deadline);
+    int error = wait_until(cond, mutex, &deadline);
+    return error == NOT_OURS_ANY_MORE ? hf_shared_cond_clockwait(cond, mutex, clock, at) : error;
 }
 
 // Most signals and broadcasts find that nobody waits: for those no frame is made.

@@ -36,23 +36,10 @@ static int interposed_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlock
     return error;
 }
 
-// Process-shared from the beginning, as far as glibc's functions and ours can tell.
-static int share(pthread_cond_t *cond) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    if (hf_cond_attributes(cond) & HF_COND_MONOTONIC)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    return hf_glibc()->cond_init(cond, &attributes);
-}
-
 // Passed on. A library that was linked without libc (drd's) asks for no version, and gets the one of before 2.3.2 from
 // glibc, which zeroes the first word only; but ours of the others.
 static int interposed_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) {
-    int error = hf_glibc()->cond_init(cond, attributes);
-    if (!error && HF_UNLIKELY(hf_policy_leaves_new_objects_to_glibc()) && hf_policy_is_ours(HF_OBJECT_COND))
-        error = share(cond);
-    return error;
+    return hf_glibc()->cond_init(cond, attributes);
 }
 
 static int interposed_spin_init(pthread_spinlock_t *spin, int shared) {

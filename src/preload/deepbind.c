@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who reaches glibc's mutex functions past ours, and so sleeps without being counted (park/sleeper_counts.h):
+// Callers that reach glibc's mutex functions past ours, and so sleep without being counted (park/sleeper_counts.h):
 //
-//     a library loaded with RTLD_DEEPBIND, or into a namespace of its own     no unlock stores plainly any more, and
-//                                                                             new condition variables, reader-writer
-//                                                                             locks and barriers are glibc's
+//     a library loaded with RTLD_DEEPBIND, or into a namespace of its own     no unlock stores plainly any more; all
+//                                                                             condition variables are glibc's, and new
+//                                                                             reader-writer locks and barriers
 //     a program that calls glibc's functions by their other names             __pthread_mutex_*: ours, too
 //     one that asks dlsym for them by a handle of glibc's                     not seen (docs/interposer.md)
 //
@@ -25,7 +25,7 @@ static uintptr_t next(const char *name) {
 
 static void some_calls_go_past_us(void) {
     hf_sleepers_may_be_uncounted();
-    hf_policy_leave_new_objects_to_glibc();
+    hf_policy_leave_objects_to_glibc();
 }
 
 static void *interposed_dlopen(const char *file, int mode) {

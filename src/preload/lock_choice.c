@@ -73,8 +73,8 @@ static void unwound(struct gate_passed *passed) {
     hf_left_wait_unwound(&passed->left);
 }
 
-// Behind the gate, which is open for the next one if this leaves. (Who leaves the wait for a ticket's or an MCS lock's
-// gate is waited for ever after: these two have no way to leave, docs/interposer.md.)
+// Behind the gate, which is open for the next one if this leaves. (A thread that leaves its wait for a ticket's or an
+// MCS lock's gate is waited for ever after: these two have no way to leave, docs/interposer.md.)
 static int take_word_behind_gate(struct hf_mutex *mutex, struct hf_thread_record *self,
                                  const struct hf_deadline *deadline) {
     __attribute__((cleanup(unwound))) struct gate_passed passed = {.mutex = mutex};

@@ -9,6 +9,9 @@
 //                        |
 //                        +-------> GLIBCS
 //
+//     OURS --> LEFT_ONE_BY_ONE --> GLIBCS: condition variables, before a library comes that is bound to glibc
+//     (deepbind.c)
+//
 // By our constructor, since the program may clear its environment; at the first use if that comes before, since an
 // object must not change hands while it is in use, and constructors that run before ours use them.
 // Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h. Here is what was decided;
@@ -27,6 +30,7 @@ enum hf_policy {
     HF_POLICY_UNDECIDED,
     HF_POLICY_SLICED,
     HF_POLICY_BY_RULES,
+    HF_POLICY_LEFT_ONE_BY_ONE,
     HF_POLICY_GLIBCS,
 };
 
@@ -52,9 +56,10 @@ static inline bool hf_policy_is_ours(enum hf_object object) {
            (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object) == HF_POLICY_OURS);
 }
 
-// From now on what is initialised is glibc's, as if it were process-shared: a library that reaches glibc's functions
-// past ours may use it, too (deepbind.c). What is in use stays as it is.
-void hf_policy_leave_new_objects_to_glibc(void);
+// From now on every condition variable is glibc's, and each reader-writer lock and barrier that is initialised later
+// is, as if it were process-shared: a library that reaches glibc's functions past ours may use it, too (deepbind.c). Of
+// these two, what is in use stays as it is.
+void hf_policy_leave_objects_to_glibc(void);
 bool hf_policy_leaves_new_objects_to_glibc(void);
 
 // What the environment says, with the defaults where it says nothing.

@@ -61,7 +61,9 @@ void hf_policy_settle(const struct hf_policy_text *text) {
         enum hf_policy policy = hf_policy_for((enum hf_object)i, &text->value[i]);
         if (i == HF_OBJECT_RWLOCK && by_rules)
             policy = HF_POLICY_BY_RULES;
-        hf_store_release(&hf_policies[i], policy); // pairs with the acquire in hf_policy_of
+        // Unless it was left to glibc meanwhile (hf_policy_leave_objects_to_glibc). Release: pairs with the acquire in
+        // hf_policy_of.
+        hf_cas_release(&hf_policies[i], HF_POLICY_UNDECIDED, policy);
     }
 }
 

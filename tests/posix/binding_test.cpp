@@ -4,13 +4,21 @@
 //
 // Shown able to fail: dlopen called instead of jumped to (its caller's RUNPATH is not looked through); one of the other
 // names not exported.
-// New objects that stay Holdfast's: ALibraryThatIsBoundToGlibcSharesWhatIsMadeLater hangs.
+// New objects that stay Holdfast's: ALibraryThatIsBoundToGlibcSharesWhatIsMadeLater hangs. Condition variables that
+// stay Holdfast's, waiters that are not woken when they do not, or a number left in one that has none:
+// ALibraryThatIsBoundToGlibcSharesConditionVariables fails after a minute.
+#include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <pthread.h>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -33,6 +41,133 @@ TEST(binding, LibrariesAreLookedForWhereTheirLoaderSays) {
     void *again = dlmopen(LM_ID_BASE, plugin, RTLD_NOW);
     ASSERT_NE(again, nullptr) << dlerror();
     EXPECT_EQ(dlclose(again), 0);
+}
+
+// A crowd that is woken in vain again and again, and goes: Holdfast remembers that.
+void wake_in_vain(std::mutex &mutex, std::condition_variable &condition) {
+    constexpr int rounds = 10;
+    bool ends = false;
+    int waiting = 0;
+    std::vector<std::thread> crowd;
+    for (int i = 0; i < 3; i++)
+        crowd.emplace_back([&] {
+            std::unique_lock<std::mutex> lock(mutex);
+            while (!ends) {
+                waiting++;
+                condition.wait(lock);
+            }
+        });
+    for (int round = 1; round <= rounds; round++) {
+        std::unique_lock<std::mutex> lock(mutex);
+        while (waiting < 3 * round) {
+            lock.unlock();
+            std::this_thread::yield();
+            lock.lock();
+        }
+        ends = round == rounds;
+        condition.notify_all();
+    }
+    for (std::thread &member : crowd)
+        member.join();
+}
+
+// Two threads that wait for each other, in turns.
+struct pair_in_turns {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::atomic<int> turns = 0;
+    bool ends = false;
+    std::thread sides[2];
+
+    pair_in_turns() {
+        for (int side : {0, 1})
+            sides[side] = std::thread([this, side] {
+                std::unique_lock<std::mutex> lock(mutex);
+                while (!ends) {
+                    changed.wait(lock, [&] { return ends || turns % 2 == side; });
+                    turns++;
+                    changed.notify_one();
+                }
+            });
+    }
+
+    void await(int more) {
+        for (int before = turns; turns < before + more;)
+            usleep(200);
+    }
+
+    void end() {
+        {
+            std::lock_guard<std::mutex> guard(mutex);
+            ends = true;
+        }
+        changed.notify_all();
+        for (std::thread &side : sides)
+            side.join();
+    }
+};
+
+// In children, each of which goes over once, while nobody has yet in this process. Shown able to fail: all condition
+// variables left at once, not one by one.
+TEST(binding, ConditionVariablesGoOverWhileTheyAreUsed) {
+    for (int child = 0; child < 12; child++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(60);
+            pair_in_turns pairs[2];
+            for (pair_in_turns &pair : pairs)
+                pair.await(20);
+            if (!dlopen(plugin, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND))
+                _exit(1);
+            for (pair_in_turns &pair : pairs)
+                pair.await(20);
+            for (pair_in_turns &pair : pairs)
+                pair.end();
+            _exit(0);
+        }
+        int status = -1;
+        waitpid(pid, &status, 0);
+        ASSERT_EQ(status, 0) << "child " << child;
+    }
+}
+
+// Used before such a library is loaded, which comes first to one; and one that a thread waits for then. (The first test
+// that loads one so, since what a process has gone over to it keeps.)
+TEST(binding, ALibraryThatIsBoundToGlibcSharesConditionVariables) {
+    std::mutex mutex;
+    std::condition_variable waited_for, used;
+    int awaited = 0, seen_error = -1;
+    wake_in_vain(mutex, used);
+    bool begun = false;
+    std::thread waiter([&] {
+        std::unique_lock<std::mutex> lock(mutex);
+        begun = true;
+        waited_for.wait(lock, [&] { return awaited != 0; });
+        awaited = 1;
+        waited_for.notify_one();
+    });
+    auto waits = [&] {
+        std::lock_guard<std::mutex> guard(mutex);
+        return begun;
+    };
+    while (!waits())
+        std::this_thread::yield();
+
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    ASSERT_NE(library, nullptr) << dlerror();
+    auto *wait_for = find<int(int *, pthread_mutex_t *, pthread_cond_t *)>(library, "binding_plugin_wait_for");
+    EXPECT_EQ(wait_for(&awaited, mutex.native_handle(), waited_for.native_handle()), 0) << "one side was not woken";
+    waiter.join();
+
+    int value = 0;
+    std::thread comes_first([&] { seen_error = wait_for(&value, mutex.native_handle(), used.native_handle()); });
+    std::unique_lock<std::mutex> lock(mutex);
+    used.wait(lock, [&] { return value == -1; });
+    value = 1;
+    used.notify_all();
+    lock.unlock();
+    comes_first.join();
+    EXPECT_EQ(seen_error, 0) << "it was not woken";
 }
 
 // One side takes the mutex by the functions that the program has, the other one by glibc's.

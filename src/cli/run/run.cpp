@@ -68,8 +68,8 @@ void print_counters(const session &session, const std::string &lock) {
             "that they did was counted\n",
             counters.short_of_memory);
     if (counters.bound_apart > 0)
-        say("  libraries with bindings of their own (RTLD_DEEPBIND, dlmopen): conditions, reader-writer locks and "
-            "barriers made since are glibc's\n");
+        say("  libraries with bindings of their own (RTLD_DEEPBIND, dlmopen): condition variables, and reader-writer "
+            "locks and barriers made since, are glibc's\n");
 }
 
 void print_monitor_totals(const session &session) {

@@ -23,10 +23,12 @@ struct list_lock {
     uint32_t word;
     uint32_t waits;   // that have begun under it
     uint32_t waiting; // its waiters
+    uint32_t in_vain; // of late, for each broadcast's wake that was of use, so many were not
     struct hf_waiter_list waiters;
-    struct hf_spin_history
-        spin_rounds; // here, not in the condition variable, which a chosen waiter may not touch (condition.C4)
+    struct hf_spin_history spin_rounds;
 } HF_CACHE_ALIGNED;
+// What is learnt of condition variables lies here, and so is that of all that share the lock: a chosen waiter may not
+// touch its own (condition.C4), and one without waiters is zero (condition.C6).
 
 // In pages of its own that the kernel zeroes in a forked child, if it can: then no lock is held there from the first
 // instruction on, also in handlers that the program has registered before us (pthread_atfork).
@@ -38,6 +40,13 @@ _Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed"
 static bool zeroed_by_fork;
 
 static uint32_t fork_depth, depth_of_next_child;
+
+// Which lists are closed, each under its lock (condition.C6). A forked child's are as its parent's were.
+static bool closing, closed[1 << HF_LIST_LOCK_BITS];
+
+static bool is_closed(const struct list_lock *lock) {
+    return HF_UNLIKELY(hf_load_relaxed(&closing)) && closed[lock - table.locks];
+}
 
 // No other thread holds a list, and none of the parent's waiters is there.
 static __attribute__((noinline)) void start_over_in_child(void) {
@@ -57,18 +66,45 @@ static inline uint32_t current_fork_depth(void) {
     return fork_depth;
 }
 
+// The bits of a word that no address of a waiter has: those of its alignment, and those above what a process is given
+// without asking for more (47 bits on x86-64, 48 on arm64). A process would have to be the millionth of a line, each
+// forked by the one before, to take an ancestor's waiters for its own.
+#define HF_TAG_BITS_ABOVE 48
+#define HF_TAG_MASK ((uintptr_t)-1 << HF_TAG_BITS_ABOVE | (HF_WAITER_ALIGNMENT - 1))
+_Static_assert(sizeof(uintptr_t) == 8, "addresses leave bits for tags");
+
+static hf_tagged_waiter tag_of_process(void) {
+    uintptr_t depth = current_fork_depth();
+    return (depth / HF_WAITER_ALIGNMENT) << HF_TAG_BITS_ABOVE | depth % HF_WAITER_ALIGNMENT;
+}
+
+static bool is_of_process(hf_tagged_waiter tagged) {
+    return (tagged & HF_TAG_MASK) == tag_of_process();
+}
+
+static hf_tagged_waiter with_tag(struct hf_waiter *waiter) {
+    return waiter ? (uintptr_t)waiter | tag_of_process() : 0;
+}
+
+static struct hf_waiter *without_tag(hf_tagged_waiter tagged) {
+    return (struct hf_waiter *)(tagged & ~HF_TAG_MASK); // NOLINT(performance-no-int-to-ptr)
+}
+
 static struct list_lock *list_lock_of(const struct hf_condition *condition) {
     return &table.locks[hf_address_hash((uintptr_t)condition, HF_LIST_LOCK_BITS)];
 }
 
-static struct list_lock *acquire_list_of(const struct hf_condition *condition) {
-    struct list_lock *lock = list_lock_of(condition);
+static struct list_lock *acquire_list(struct list_lock *lock) {
     current_fork_depth(); // before anything is taken that a child would forget
     struct hf_thread_record *self = hf_self();
     hf_critical_enter(self);
     if (!hf_word_trylock(&lock->word, HF_WORD_HELD))
         hf_word_lock_or_leave(&lock->word, self, self->critical.critical_depth - 1, NULL);
     return lock;
+}
+
+static struct list_lock *acquire_list_of(const struct hf_condition *condition) {
+    return acquire_list(list_lock_of(condition));
 }
 
 static void release_list(struct list_lock *lock) {
@@ -88,28 +124,34 @@ static struct hf_waiter *next_of(const struct hf_waiter_list *list, uint32_t pri
 
 static void insert(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
     struct hf_waiter *next = next_of(list, waiter->priority, kind);
-    struct hf_waiter **at = next ? &next->in[kind].previous : &list->last, *previous = *at;
+    struct hf_waiter *previous = next ? next->in[kind].previous : without_tag(list->last);
     waiter->in[kind].next = next;
     waiter->in[kind].previous = previous;
     hf_store_relaxed(previous ? &previous->in[kind].next : &list->first, waiter); // see hf_condition_may_have_waiters
-    *at = waiter;
+    if (next)
+        next->in[kind].previous = waiter;
+    else
+        list->last = with_tag(waiter);
 }
 
 static void take_out(struct hf_waiter_list *list, struct hf_waiter *waiter, enum hf_waiter_list_kind kind) {
     struct hf_waiter *next = waiter->in[kind].next, *previous = waiter->in[kind].previous;
-    *(next ? &next->in[kind].previous : &list->last) = previous;
+    if (next)
+        next->in[kind].previous = previous;
+    else
+        list->last = with_tag(previous);
     // The last touch (condition.C4): who sees without the lock that nobody waits may free the condition variable at
     // once. Release: pairs with the acquire in hf_condition_may_have_waiters.
     hf_store_release(previous ? &previous->in[kind].next : &list->first, next);
 }
 
-// In a forked child the first one to come forgets the waiters, which are the parent's.
+// In a forked child the first one to come forgets the waiters, which are the parent's. (It may have forked between the
+// two stores of another of its threads that make a list begin or end: then there is a first one and no last.)
 static void forget_waiters_of_parent(struct hf_condition *condition) {
-    uint32_t depth = current_fork_depth();
-    if (HF_LIKELY(condition->fork_depth == depth))
-        return;
-    condition->waiters = (struct hf_waiter_list){0};
-    condition->fork_depth = depth;
+    struct hf_waiter_list *list = &condition->waiters;
+    bool is_own = list->last ? is_of_process(list->last) : !list->first;
+    if (HF_UNLIKELY(!is_own))
+        *list = (struct hf_waiter_list){0};
 }
 
 static void stop_waiting(struct list_lock *lock, struct hf_waiter *waiter, enum hf_waiter_state then) {
@@ -133,16 +175,20 @@ static void note_wake(const struct hf_waiter *self) {
     last_wake.acquisitions = hf_counters(hf_self())->acquisitions;
 }
 
-// Adds the caller's last wake to what the condition variable knows of them. In a crowd of which one finds what it waits
-// for the number comes to lie between the others' and twice that.
-static void note_use_of_last_wake(struct hf_condition *condition) {
+// Adds the caller's last wake to what is known of them. In a crowd of which one finds what it waits for the number
+// comes to lie between the others' and twice that.
+static void note_use_of_last_wake(struct list_lock *lock, const struct hf_condition *condition) {
     enum { MOST = 64 };
     if (last_wake.condition != condition)
         return;
     last_wake.condition = NULL;
     bool in_vain = hf_counters(hf_self())->acquisitions - last_wake.acquisitions <= 1; // the mutex
-    uint32_t before = condition->in_vain;
-    hf_store_relaxed(&condition->in_vain, in_vain ? before + (before < MOST) : before / 2);
+    uint32_t before = lock->in_vain;
+    hf_store_relaxed(&lock->in_vain, in_vain ? before + (before < MOST) : before / 2);
+}
+
+bool hf_condition_wakes_in_vain(const struct hf_condition *condition) {
+    return hf_load_relaxed(&list_lock_of(condition)->in_vain) >= HF_IN_VAIN_MANY;
 }
 
 // With more waiters than CPUs one that polls is in the way of the others, or of who is to wake them. With as many there
@@ -152,21 +198,25 @@ static bool may_poll(uint32_t waiting, unsigned cpus) {
     return cpus > 1 && waiting <= cpus;
 }
 
-void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
+bool hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
     *waiter = (struct hf_waiter){
         .condition = condition, .mutex = mutex, .priority = hf_realtime_priority(), .state = HF_WAITER_GONE};
     unsigned cpus = hf_cpus_usable(); // which may ask the kernel: not while others wait for the list
     struct list_lock *lock = acquire_list_of(condition);
     hf_store_relaxed(&waiter->has_list, true);
     forget_waiters_of_parent(condition);
-    note_use_of_last_wake(condition);
-    waiter->state = HF_WAITER_WAITING;
-    insert(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
-    insert(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
-    waiter->wait_number = lock->waits++;
-    waiter->may_poll = may_poll(++lock->waiting, cpus);
+    bool joins = HF_LIKELY(!is_closed(lock));
+    if (joins) {
+        note_use_of_last_wake(lock, condition);
+        waiter->state = HF_WAITER_WAITING;
+        insert(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
+        insert(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
+        waiter->wait_number = lock->waits++;
+        waiter->may_poll = may_poll(++lock->waiting, cpus);
+    }
     hf_store_relaxed(&waiter->has_list, false);
     release_list(lock);
+    return joins;
 }
 
 // Some 20 us: as long as a CPU takes to wake up that has nothing to do.
@@ -283,7 +333,7 @@ static uint32_t mend(struct hf_waiter_list *list, const struct hf_waiter *gone, 
         last = waiter;
         left++;
     }
-    list->last = last;
+    list->last = with_tag(last);
     return left;
 }
 
@@ -338,6 +388,39 @@ struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition) {
     return first;
 }
 
+bool hf_condition_is_closed(const struct hf_condition *condition) {
+    struct list_lock *lock = acquire_list_of(condition);
+    bool result = is_closed(lock);
+    release_list(lock);
+    return result;
+}
+
+// Chooses all that wait under a lock, for whatever condition variable.
+static struct hf_waiter *choose_all_under(struct list_lock *lock) {
+    struct hf_waiter *first = lock->waiters.first;
+    for (struct hf_waiter *waiter = first, *next; waiter; waiter = next) {
+        next = waiter->in[HF_WAITERS_OF_LOCK].next;
+        stop_waiting(lock, waiter, HF_WAITER_CHOSEN);
+        waiter->next_chosen = next;
+    }
+    return first;
+}
+
+void hf_conditions_close(void) {
+    hf_store_relaxed(&closing, true);
+    for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++) {
+        struct list_lock *lock = acquire_list(&table.locks[i]);
+        closed[i] = true;
+        struct hf_waiter *chosen = choose_all_under(lock), *next;
+        HF_CHECK("condition.C6", !lock->waiters.first && lock->waiters.last == 0);
+        release_list(lock);
+        for (; chosen; chosen = next) {
+            next = chosen->next_chosen; // before its turn: its node may be gone after that
+            hf_waiter_give_turn(chosen);
+        }
+    }
+}
+
 void hf_waiter_give_turn(struct hf_waiter *chosen) {
     HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
     // The last touch: then its node may be gone, and a wake uses the address only.
@@ -359,21 +442,9 @@ void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
     hf_waiter_give_turn(chosen);
 }
 
-// The bits of a word that no address of a waiter has: those of its alignment, and those above what a process is given
-// without asking for more (47 bits on x86-64, 48 on arm64). A process would have to be the millionth of a line, each
-// forked by the one before, to take an ancestor's turns for its own.
-#define HF_TAG_BITS_ABOVE 48
-#define HF_TAG_MASK ((uintptr_t)-1 << HF_TAG_BITS_ABOVE | (HF_WAITER_ALIGNMENT - 1))
-_Static_assert(sizeof(uintptr_t) == 8, "addresses leave bits for tags");
-
-static uintptr_t tag_of_process(void) {
-    uintptr_t depth = current_fork_depth();
-    return (depth / HF_WAITER_ALIGNMENT) << HF_TAG_BITS_ABOVE | depth % HF_WAITER_ALIGNMENT;
-}
-
 // NULL: there are none, or they are another process's.
 static struct hf_waiter *first_owed(hf_turns_owed turns) {
-    return (turns & HF_TAG_MASK) == tag_of_process() ? (struct hf_waiter *)(turns & ~HF_TAG_MASK) : NULL;
+    return is_of_process(turns) ? without_tag(turns) : NULL;
 }
 
 // Real-time threads have theirs first, in order; behind them it is for the mutex to say.
@@ -391,7 +462,7 @@ void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
     if (before)
         before->next_chosen = chosen;
     else
-        *turns = (uintptr_t)chosen | tag_of_process();
+        *turns = with_tag(chosen);
 }
 
 void hf_turns_give_all(hf_turns_owed turns) {

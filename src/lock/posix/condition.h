@@ -18,7 +18,7 @@
 // calls no kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
 //
 // Invariants:
-// condition.C1  Who waits is in the list, who is in the list is WAITING; list and state change together, under the
+// condition.C1  A WAITING thread is in the list, and nobody else is; list and state change together, under the
 //     list's lock.
 // condition.C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it
 //     the turn may still touch its node. Each has a word for it, which keeps a turn that comes early.
@@ -29,11 +29,13 @@
 //     seen without the lock. And so the lists' locks lie apart, in a table, where a waiter can look whether it is still
 //     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose
 //     (condition.C3).
-// condition.C5  Who was moved is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner
+// condition.C5  A moved waiter is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner
 //     of the mutex does not wake the chosen: it moves their sleep from the turn's word to the mutex's, where each
 //     unlock wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (sleep.S1,
 //     park/sleeper_counts.h) until it has the mutex, and it takes it as that, however its sleep ended: the wake that it
 //     may have had was one of the word's (word.I2, park/word_lock.h). So who joins will take the mutex again.
+// condition.C6  A condition variable that nobody waits for is zero, and one that is closed has no waiters: it is
+//     closed, its list emptied, and a waiter refused, under its list's lock.
 // Modelled in verify/lock/condition.pml.
 #ifndef HF_LOCK_POSIX_CONDITION_H
 #define HF_LOCK_POSIX_CONDITION_H
@@ -51,11 +53,15 @@ enum hf_waiter_state {
     HF_WAITER_GONE,
 };
 
-enum { HF_WAITER_ALIGNMENT = 16 }; // leaves bits for hf_turns_owed
+enum { HF_WAITER_ALIGNMENT = 16 }; // leaves bits for the process's tag
+
+// A waiter's address and a tag of its process, in one word; 0: none. So a forked child knows which of them are its
+// parent's.
+typedef uintptr_t hf_tagged_waiter;
 
 struct hf_waiter_list {
     struct hf_waiter *first;
-    struct hf_waiter *last;
+    hf_tagged_waiter last;
 };
 
 // The two lists that a waiter is in.
@@ -93,15 +99,15 @@ struct hf_waiter {
     uint32_t turn;       // enum hf_turn_state
 } __attribute__((aligned(HF_WAITER_ALIGNMENT)));
 
-// Zeroed memory has no waiters. Fits into what glibc leaves of a pthread_cond_t (preload/cond_layout.h).
+// Zeroed memory has no waiters, and what has no waiters is zero: so glibc's functions may take it over
+// (hf_conditions_close). Fits into what glibc leaves of a pthread_cond_t (preload/cond_layout.h).
 struct hf_condition {
     struct hf_waiter_list waiters;
-    uint32_t fork_depth; // of the process that made the list: a forked child has none of its parent's waiters
-    uint32_t in_vain;    // of late, for each broadcast's wake that was of use, so many were not: see below
 };
 
 // Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
-void hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex);
+// False: the condition variable is closed.
+bool hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex);
 
 // Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never), late by a poll at most. A cancellation point.
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
@@ -114,7 +120,7 @@ bool hf_waiter_leave(struct hf_waiter *self);
 // for goes to another waiter (condition.C3).
 void hf_waiter_leave_cancelled(struct hf_waiter *self);
 
-// Looks without the lock. Whoever waits since before the caller had the mutex, or was told so in another way, is seen.
+// Looks without the lock. It sees a waiter that came before the caller had the mutex, or that it was told of.
 static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
     return hf_load_acquire(&condition->waiters.first) !=
            NULL; // pairs with the release of who was the last (condition.C4)
@@ -124,9 +130,7 @@ static inline bool hf_condition_may_have_waiters(const struct hf_condition *cond
 // in a queue, say, and there is room for one. A guess, by what waiters have done of late; it decides when turns are
 // given, not whether.
 enum { HF_IN_VAIN_MANY = 4 };
-static inline bool hf_condition_wakes_in_vain(const struct hf_condition *condition) {
-    return hf_load_relaxed(&condition->in_vain) >= HF_IN_VAIN_MANY;
-}
+bool hf_condition_wakes_in_vain(const struct hf_condition *condition);
 
 // Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn
 // (condition.C2).
@@ -140,9 +144,14 @@ void hf_waiter_give_turn(struct hf_waiter *chosen);
 // the caller owns that mutex, by its word.
 void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen);
 
-// Turns that are still to be given, in a word; zero when there are none. In a forked child there are none either: the
-// word's low bits tell whose child's they are.
-typedef uintptr_t hf_turns_owed;
+// Leaves all condition variables of this process to other functions, those of glibc, for good: one after the other is
+// closed. Its waiters are woken, as POSIX allows at any time: they look whether to wait again, and are refused. From
+// then on it is zero, and the other functions' (condition.C6).
+void hf_conditions_close(void);
+bool hf_condition_is_closed(const struct hf_condition *condition);
+
+// Turns that are still to be given, linked by `next_chosen`. In a forked child there are none.
+typedef hf_tagged_waiter hf_turns_owed;
 void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen);
 void hf_turns_give_all(hf_turns_owed turns);
 

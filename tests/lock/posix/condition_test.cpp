@@ -95,7 +95,8 @@ TEST_F(condition, ACancelledWaiterDoesNotTouchWhatMayBeGone) {
     signal();
     for (hf_waiter *each = hf_condition_choose_all(&shared); each; each = each->next_chosen)
         ;
-    shared.waiters.first = shared.waiters.last = reinterpret_cast<hf_waiter *>(64);
+    shared.waiters.first = reinterpret_cast<hf_waiter *>(64);
+    shared.waiters.last = 64;
     hf_waiter_leave_cancelled(&waiters[0]);
     EXPECT_EQ(shared.waiters.first, reinterpret_cast<hf_waiter *>(64));
 }
@@ -134,6 +135,40 @@ TEST_F(condition, SignalsAreNotInVain) {
         hf_condition_join(&shared, chosen, nullptr);
     }
     EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
+}
+
+bool is_zero(const hf_condition &it) {
+    return !it.waiters.first && it.waiters.last == 0;
+}
+
+// Shown able to fail: a list that keeps its last waiter when that one leaves.
+TEST_F(condition, IsZeroWithoutWaiters) {
+    EXPECT_FALSE(is_zero(shared));
+    for (hf_waiter &waiter : waiters)
+        hf_waiter_leave(&waiter);
+    EXPECT_TRUE(is_zero(shared));
+}
+
+// In a child, since there is no way back. Shown able to fail: turns not given; a join that does not look.
+TEST_F(condition, ClosingWakesAllAndRefusesWhoComes) {
+    pid_t child = fork();
+    if (child == 0) {
+        hf_condition one{}, another{};
+        hf_waiter own[3];
+        if (!hf_condition_join(&one, &own[0], nullptr) || !hf_condition_join(&another, &own[1], nullptr) ||
+            !hf_condition_join(&one, &own[2], nullptr))
+            _exit(1);
+        hf_conditions_close();
+        for (hf_waiter &waiter : own)
+            if (!has_its_turn(waiter))
+                _exit(2);
+        if (!is_zero(one) || !is_zero(another))
+            _exit(3);
+        _exit(hf_condition_join(&one, &own[0], nullptr) || !is_zero(one) ? 4 : 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
 }
 
 TEST_F(condition, OwedTurnsAreGivenTogether) {
