@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What the two Hapax locks (Dice and Kogan, PPoPP '26, arXiv 2511.14608) have in common. Each acquisition, of whatever
-// lock, has a number that no other ever has. Who arrives leaves its number in the lock, takes the one that was there,
+// lock, has a number that no other ever has. A thread leaves its number in the lock, takes the one that was there,
 // and waits until the acquisition of that number has ended. Only numbers pass between threads, so there are no nodes.
 //
 //     never taken: arrive 0, depart 0     free: arrive == depart     held or waited for: arrive is the last comer's

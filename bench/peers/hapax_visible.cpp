@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Hapax lock with visible waiters: a waiter puts its predecessor's number into that number's slot and polls it. Who
-// leaves and finds its own number there clears the slot, and has handed over without a look at `arrive` or `depart`.
+// Hapax lock with visible waiters: a waiter puts its predecessor's number into that number's slot and polls it. An
+// owner that leaves and finds its own number there clears the slot, and has handed over without a look at `arrive` or
+// `depart`.
 //
 //     0 --- a waiter --> the number it waits for --- that number's owner, or the waiter, who saw `depart` --> 0
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who is inside when it ends (G2):
+// What is inside when it ends (G2):
 //
 //      a ticket                     shutdown()
 //      running + 1                  over := true

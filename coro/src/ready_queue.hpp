@@ -11,7 +11,8 @@
 
 namespace holdfast::coro {
 
-// A ring that grows. Who looks for work reads `size` alone: an empty queue costs a load of a line that is shared.
+// A ring that grows. A worker that looks for work reads `size` alone: an empty queue costs a load of a line that is
+// shared.
 class alignas(64) ready_queue {
 public:
     struct entry {

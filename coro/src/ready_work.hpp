@@ -6,7 +6,7 @@
 //     common    from outside, and who gave its thread away                then; each 16th time before own
 //     others'                                                             last
 //
-// coro.T1  Who is ready runs after a bounded number of sections of others (verify/coro/turn.pml).
+// coro.T1  A ready coroutine runs after a bounded number of sections of others (verify/coro/turn.pml).
 // Test: tests/coro/turn_test, tests/coro/primitives_test.
 #pragma once
 

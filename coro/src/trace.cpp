@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who keeps events, and where. Each thread has a list of its own, of the trace that was the newest when it last noted
+// Where events are kept. Each thread has a list of its own, of the trace that was the newest when it last noted
 // something; the registry knows all lists of the newest trace.
 #include "holdfast/coro/trace.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who sleeps and who wakes.
+// How workers sleep and are woken.
 //
 //              nothing found                 nothing found, announced, looked again
 //   RUNNING ------------------> SEARCHING -----------------------------------------> SLEEPING
@@ -7,14 +7,14 @@
 //      +-------- found ------------+ +---- found at the second look (AWAKE), woken -----+
 //                                                                         (NOTIFIED)
 //
-// pool.P1  No lost wake-up. While something is ready, a worker is running or searching, or one has been notified. Who
-//     puts looks for sleepers after it; who goes to sleep looks at all queues after it has said so; both in the total
-//     order of sequentially consistent operations, so that one of them sees the other.
-// pool.P2  Who puts may leave the wake to a worker that is searching already: that one, when it finds something and was
+// pool.P1  No lost wake-up. While something is ready, a worker is running or searching, or one has been notified. A
+//     thread that puts looks for sleepers after it; one that goes to sleep looks at all queues after it said so; both
+//     in the total order of sequentially consistent operations, so that one of them sees the other.
+// pool.P2  A put may leave the wake to a worker that is searching already: that one, when it finds something and was
 //     the last that searched, stops being a searcher, then looks whether there is more, and if so wakes another; when
 //     it finds nothing, it announces its sleep, stops being a searcher, and looks again, in this order.
-// pool.P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. Who is NOTIFIED will
-//     search.
+// pool.P3  A sleeper is notified by one thread: the compare-and-swap from SLEEPING decides. A NOTIFIED one
+//     will search.
 // Model: verify/coro/mutex.pml. Tests: tests/coro/primitives_test, tests/coro/stress_test.
 #pragma once
 

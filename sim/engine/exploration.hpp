@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who runs next, when the code is tried and not measured: asked before each access to shared memory.
+// Which thread runs next, when the code is tried and not measured: asked before each access to shared memory.
 //
 // - at random: mostly the one that runs goes on; now and then another does;
 // - by priorities (PCT: Burckhardt and others, ASPLOS '10): always the highest of those that can run, which loses its
 //   priority at a few steps that are drawn beforehand. A bug that takes d steps in a certain order is found with a
-//   probability of at least one in n k^(d-1), for n threads and k steps. Who polls loses its priority, too, since
-//   whoever it waits for would never run.
+//   probability of at least one in n k^(d-1), for n threads and k steps. A thread that polls loses its priority,
+//   too, since the one it waits for would never run.
 #pragma once
 
 #include <cstdint>

@@ -247,7 +247,7 @@ void simulation::set_ready(thread &who, picoseconds at) {
         who.used = who.used - std::min(who.used, last.floor) + its.floor;
         counts_.migrations++;
     }
-    // Who has slept for long gets no more than half a slice ahead of the others.
+    // A thread that has slept for long gets no more than half a slice ahead of the others.
     picoseconds credit = ps(machine_.slice_ns) / 2;
     who.used = std::max(who.used, its.floor - std::min(its.floor, credit));
     add_to_queue(its, who, at);

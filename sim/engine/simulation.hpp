@@ -2,7 +2,7 @@
 // The simulated machine, its kernel, and the threads on it, all in one thread of the host.
 //
 // Each simulated thread is a context of its own (context.hpp). It runs until it comes to an access to shared memory, or
-// to a call of the kernel, that somebody else comes before: then whoever is first goes on. Who is first:
+// to a call of the kernel, that somebody else comes before: then the first one goes on. The first is:
 //
 // - measuring: each CPU has a clock of its own, and the one that is behind goes on. What happens later than a thread's
 //   clock can't change what it sees now; so it goes on alone as long as nothing is to happen before its clock.

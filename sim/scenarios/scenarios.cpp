@@ -33,7 +33,7 @@ hf_deadline in_ns(std::uint64_t ns) {
     return {CLOCK_MONOTONIC, {static_cast<time_t>(at / 1'000'000'000), static_cast<long>(at % 1'000'000'000)}};
 }
 
-// Who is inside: the exclusion that locks promise. Its own accesses are steps, so that others come in between.
+// The threads inside: the exclusion that locks promise. Its own accesses are steps, so that others come in between.
 class room {
 public:
     // Of locks that tell the monitor of their holders it is checked that they do.

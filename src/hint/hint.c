@@ -77,7 +77,7 @@ bool hf_hint_listen(int page_fd, uint32_t group) {
         errno = EPROTO;
         return false;
     }
-    // Who sees the page, and not yet the group, reads what HF_GROUP_OF_ALL reads: that all marks are in.
+    // A thread that sees the page, and not yet the group, reads what HF_GROUP_OF_ALL reads: that all marks are in.
     hf_store_relaxed(&hf_own_group, group);
     hf_hint_listen_to(page);
     return true;

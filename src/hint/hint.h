@@ -55,7 +55,7 @@ static inline bool hf_spinning_pays(void) {
     return cpu && hf_load_relaxed(&cpu->runnable) <= 1;
 }
 
-// Who else wants the CPU that the caller runs on?
+// What else wants the CPU that the caller runs on.
 enum hf_cpu_contention {
     HF_CPU_UNCONTENDED, // nobody, or it is not known
     HF_CPU_OWN,         // threads, not of other processes as far as is known

@@ -189,7 +189,7 @@ static enum place_found take_place(char *level, uint32_t number, uint64_t lock, 
             return PLACE_IS_ITS;
         if (!entry_is_there(*entry)) // notes.N6
             return PLACE_IS_REFUSED;
-        // Who comes second to a free place finds the first one's lock there, which may be the same (notes.N1).
+        // The second thread at a free place finds the first one's lock there, which may be the same (notes.N1).
         if (hf_cas_relaxed(place, 0, lock)) {
             hf_store_relaxed(&(*entry)->creation_site, hf_creation_site_of(lock));
             return PLACE_IS_ITS;

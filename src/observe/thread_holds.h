@@ -7,8 +7,9 @@
 //        ^                                                                                       |
 //        +------------------------------- the thread exits ------------------------------------+
 //
-// notes.N4  A row has one writer: the thread that took it, until it exits. Who takes a row that another thread had
-//     clears it before its own number stands there, so that a reader takes nothing for one thread's that was another's.
+// notes.N4  A row has one writer: the thread that took it, until it exits. A thread that takes another's
+//     row clears it before its own number stands there, so that a reader takes nothing for one thread's that was
+//     another's.
 // notes.N5  A hold's ticks only grow as long as the same lock stands beside them. A lock that finds no room takes that
 //     of the one held least; the address is 0 meanwhile.
 // notes.O1 holds (observation.h). A signal handler that interrupts its own thread in here may spoil one row's figures.

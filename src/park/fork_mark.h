@@ -6,8 +6,8 @@
 //                fork             the first thread to come              it is done
 //     KNOWN ---------> UNKNOWN -----------------------------> REPAIRED ----------> KNOWN
 //
-// fork.F1  Nobody uses what is in disorder: who comes while another thread repairs it waits until the word is KNOWN.
-// fork.F2  Who repairs is not interrupted: a signal handler of its own that came here would wait for itself.
+// fork.F1  Nobody uses what is in disorder: a thread that comes during a repair waits until the word is KNOWN.
+// fork.F2  A repair is not interrupted: a signal handler of its own that came here would wait for itself.
 #ifndef HF_PARK_FORK_MARK_H
 #define HF_PARK_FORK_MARK_H
 

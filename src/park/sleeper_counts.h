@@ -13,7 +13,7 @@
 //     +--------+ <----------------------------------------------------------- +----------+
 //      unlocks exchange      a sleeper counts itself, then a heavy fence       unlocks store, and look
 //
-// sleep.S1  No announcement is lost. Whoever sleeps on a word is counted from before its announcement until after its
+// sleep.S1  No announcement is lost. A sleeper on a word is counted from before its announcement until after its
 //     sleep, and in between there was a heavy fence: its own, or that of who has made the state FENCED, since when
 //     somebody has always been counted or nobody has stored plainly. So of an unlock that stores plainly the store is
 //     seen by the announcer, which does not find the word as that unlock's owner had it; or its look comes after that

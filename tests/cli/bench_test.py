@@ -372,7 +372,7 @@ def who_holds_it_works(record):
 
 def test_the_toy_shows_what_each_thread_gets(holdfast, tmp_path):
     """Shown able to fail: times of the warm-up counted as held."""
-    # Who holds it works all the time, and who waits sleeps. Tried again where the machine let other programs work.
+    # The holder works all the time, and waiters sleep. Tried again where the machine let other programs work.
     for _ in range(3):
         records, result, _ = measure(holdfast, tmp_path / "cells.json", "scl-toy", "--rounds", "2", "--locks",
                                      "glibc,uscl", "--plot", tmp_path / "toy.svg", seconds="0.4")

@@ -83,7 +83,7 @@ struct hostile_server {
         setenv(HF_SOCKET_VARIABLE, name.c_str(), 1);
     }
 
-    // Who has waited too long, on a busy machine, asks for no more: until `over` there may be somebody.
+    // A client that has waited too long, on a busy machine, asks for no more: until `over` there may be somebody.
     void answer(std::span<const std::uint8_t> message, std::uint8_t choice, const std::atomic<bool> &over) const {
         pollfd somebody = {.fd = listener, .events = POLLIN, .revents = 0};
         while (poll(&somebody, 1, 1) <= 0)

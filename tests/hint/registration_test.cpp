@@ -86,7 +86,7 @@ protected:
     }
 };
 
-// Whoever finds the name of a socket in an environment may bind it when its owner has gone.
+// Any user who finds the name of a socket in an environment may bind it when its owner has gone.
 TEST_F(registration, AnotherUserIsToldNothing) {
     if (getuid() != 0)
         GTEST_SKIP() << "needs root to become another user";
@@ -136,7 +136,7 @@ TEST_F(registration, WaitsForRoomNoLonger) {
     close(taken);
 }
 
-// Whoever waits for a sum gets more patience, once: forked children do not begin to wait again.
+// A process that waits for a sum gets more patience, once: forked children do not begin to wait again.
 TEST_F(registration, ChildrenDoNotWaitForASilentCollector) {
     ASSERT_TRUE(listen_as(name_, 8));
     setenv(HF_STATS_VARIABLE, name_.c_str(), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who gets memory for statistics, and who may read whose. Needs no monitor in the kernel.
+// Which processes get memory for statistics, and may read whose. Needs no monitor in the kernel.
 //
 // Shown able to fail: may_read true for all (OthersAreRefused, ProcessesWithMoreRights…), or not asked in open_for (the
 // same); may_read without is_still_itself (ProcessesWithMoreRights…); without fchmod (CanOnlyBeRead); without either

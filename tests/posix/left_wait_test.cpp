@@ -228,7 +228,7 @@ struct clean_up {
     }
 };
 
-// One thread's wait, until it returns or is left. Who leaves a condition variable has the mutex.
+// One thread's wait, until it returns or is left. A thread that leaves a condition variable has the mutex.
 void wait_and_leave(const wait_row &row, objects &o, std::atomic<bool> &comes) {
     pthread_setcanceltype(
         leaves_by == way::cancel_asynchronously ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED, nullptr);

@@ -468,7 +468,7 @@ TEST(rwlock, OfAReaderThatForksIsTheChildsToGiveBack) {
     }
 }
 
-// Whoever holds it for reading may do so again even though a writer waits: else the two would wait for each other.
+// A reader may lock it again even though a writer waits: else the two would wait for each other.
 class every_recursive_kind : public every_kind {};
 INSTANTIATE_TEST_SUITE_P(rwlock, every_recursive_kind,
                          testing::Values(kind{"PreferReader", PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_PROCESS_PRIVATE},

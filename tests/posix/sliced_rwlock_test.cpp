@@ -131,7 +131,7 @@ TEST(sliced_rwlock, WaitsForAnotherReaderCrosswise) {
         EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
 }
 
-// Who is in the lock's way is recognised by what glibc's functions would not do: these cases are for RW-SCL alone.
+// An RW-SCL lock is told by what glibc's functions would not do: these cases are for RW-SCL alone.
 TEST(only_sliced_rwlock, KeepsReadersOutWhileAWriterWaits) {
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
     team writer;

@@ -500,7 +500,7 @@ bool park() {
     return false;
 }
 
-// Whoever leaves without having been woken takes a permit with it: the signal may have been meant for it.
+// A waiter that leaves without having been woken takes a permit with it: the signal may have been meant for it.
 void stop_waiting(worker &self, soak_cond &cond, bool takes_permit) {
     get_mutex(self, cond.mutex);
     cond.waiters--;

@@ -5,10 +5,10 @@
 //
 // One step is one atomic instruction, or what is done under the guard; but the limit may be reached between enter()'s
 // first look and its end. Each task comes as often as ROUNDS, not twice for the same round, which is once where a round
-// is not of all; tasks 1 to LIMITED may give up waiting. Who ends when nobody wants the barrier any more destroys it.
+// is not of all; tasks 1 to LIMITED may give up waiting. The last task that wants the barrier destroys it.
 // M3, W1 and W3 are those of wait.inc.
 //
-// B1  Who has waited to the end goes on after all of its round have come.
+// B1  A wait ends, unless it is given up, after all of its round have come.
 // B2  When the guard is free, nobody waits for a round that is over, but for those that were cancelled.
 // And no deadlock: all tasks end, also those whose round was made full by one that gave up (B3).
 #ifndef COUNT
@@ -38,7 +38,7 @@ byte came;                          // ghost: how many have, in all
 #define GUARDED ASSERT(B2, IN_TIME(1) && IN_TIME(2) && IN_TIME(3) && IN_TIME(4))
 #define ALL_CAME(one) (came >= (kind[one] + 1) * COUNT)
 
-// The await is over. Who gave up does something else until its round is over, too.
+// The await is over. A task that gave up does something else until its round is over, too.
 inline end_wait() {
     if
 #if ROUNDS > 1

@@ -7,7 +7,7 @@
 // One step is one atomic instruction, or what is done under the guard. Tasks 1 and 3 send, 2 and 4 receive, each as
 // often as ROUNDS; 1 and 2 may give up waiting. A value may be in the room at first. Somebody closes the
 // channel, at any time; that it ends all waits hides no lost wake-up, since N2 is looked at whenever the guard is
-// free. Who ends when nobody wants the channel any more destroys it. M3, W1 and W3 are those of wait.inc.
+// free. The last task that wants the channel destroys it. M3, W1 and W3 are those of wait.inc.
 //
 // N1  A value that was sent is received once or is in the channel at its end; one that was not sent is neither.
 // N2  When the guard is free, receivers wait only while nothing is there, senders only while there is no room; but for

@@ -10,7 +10,7 @@
 // what task 1 passes on, can let task 2 go on. Sleeping and what combines are not here (mutex.pml, with.pml).
 //
 // M1  Exclusion.
-// C2  Who goes on after a wait, or after waiting for the mutex, has the mutex.
+// C2  A task that goes on after a wait, or after waiting for the mutex, has the mutex.
 // W1  A coroutine is queued once, and not while it runs.
 // W3  Nobody touches the wait of a coroutine that has gone on: neither who notified it nor its limit (W4).
 // And no deadlock: all tasks end (C1: no notification is lost).

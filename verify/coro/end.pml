@@ -71,7 +71,7 @@ bool all_told;           // ghost: all spawners have returned
 #define SOMETHING_IS_READY (len(ready) > 0 || len(urgent) > 0)
 #define TOUCH(one) ASSERT(E2, frame[one])
 
-// wake_one and notify, in one step: more finely in mutex.pml. Who put in `i` is free to use.
+// wake_one and notify, in one step: more finely in mutex.pml. The putter's `i` is free to use.
 inline wake_one() {
     atomic {
         i = 0;

@@ -67,7 +67,7 @@ inline put(queue, task) {
     }
 }
 
-// wake_one and notify. Who put in `i` is free to use.
+// wake_one and notify. The putter's `i` is free to use.
 inline wake_one() {
 #ifdef MUTANT_NEVER_WAKES
     waking--;

@@ -41,7 +41,7 @@ inline count(one) {
     written = written || !IS_READER(one)
 }
 
-// Whoever waits has been there before `one`.
+// The waiters have been there before `one`.
 #define WAITS(other) (linked[other] && state[other] == WAITING)
 inline take(one) {
     ASSERT(FIFO, !WAITS(1) && !WAITS(2) && !WAITS(3) && !WAITS(4));
@@ -94,7 +94,7 @@ inline leave(one) {
 #endif
 }
 
-// Who gave up may have kept others waiting for nothing.
+// A waiter that gave up may have kept others waiting for nothing.
 inline someone_left() {
 #ifdef MUTANT_NOBODY_AFTER_THE_CANCELLED
     someone_leaves--

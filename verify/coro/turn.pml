@@ -8,7 +8,7 @@
 // hands its thread to the next owner, is suspended, or schedules another. Others put owners, tasks that had their turns
 // and tasks that had not, whenever there is room. One task is watched: at some time it is put into the worker's queue
 // or into the common one, behind as many as fit. Time is counted in sections; a turn is over after TURN of them if
-// guests are there, after TURN_MAX else. Who finds no room in a queue of the model goes elsewhere.
+// guests are there, after TURN_MAX else. A task that finds no room in a queue of the model goes elsewhere.
 //
 // ALONE: there is no other worker, and who hands its thread over is deferred (policy.hpp) until the next owner is
 // suspended, then goes on in a turn of its own.

@@ -192,7 +192,7 @@ ended:
     skip
 }
 
-// Who cancels takes the waiter out and lets it go on (W2).
+// A canceller takes the waiter out and lets it go on (W2).
 proctype Limit() {
     if
     :: atomic { waiting -> waiting = false; cancelled = true }; // the compare-and-swap

@@ -12,7 +12,7 @@
 // wait that ends. The mutex is one that excludes and that anyone may get next. What a thread sees of the list without
 // the lock (hf_condition_may_have_waiters) is a step of its own.
 //
-// Who signals while it has the mutex owes the turns until it gives the mutex back. So destroying under the mutex must
+// A signaller that has the mutex owes the turns until it gives the mutex back. So destroying under the mutex must
 // not wait for anybody who waits for such a turn.
 //
 // With MOVES a broadcast by the owner of the mutex moves its waiters to the mutex's word instead, whether they sleep at
@@ -28,11 +28,11 @@
 // signals as there are threads, destroys the condition variable and frees its memory, at once: nobody waits any more.
 // Sometimes (with -DCLOSES_WHEN_QUIET always) it starts only when all is quiet: then nobody may wait who should not.
 //
-// C1  Who waits is in the list, who is in the list is WAITING.
+// C1  A WAITING thread is in the list, and nobody else is.
 // C2  A CHOSEN waiter gets its turn, once, and does not go before that: who gives a turn gives it to one who is there.
 // C3  No signal is lost: when all is quiet, nobody waits while there is a token.
 // C4  Chosen is free: nobody touches the condition variable once it is destroyed.
-// C5  Who was moved takes the mutex as one who has slept on it. (Breaking it is a deadlock.)
+// C5  A moved waiter takes the mutex as one that has slept on it. (Breaking it is a deadlock.)
 // And no deadlock: all threads end.
 #ifndef WAITERS
 #define WAITERS 3
@@ -252,7 +252,7 @@ inline broadcast(head, then) {
           }
 #endif
 #if WAITERS == 2
-       // Who has the mutex owes the turns until it gives it back, or gives them at once: a guess decides. (With three
+       // The mutex's owner owes the turns until it gives it back, or gives them at once: a guess decides. (With three
        // it takes twice the states.)
        :: atomic { head != NULL && mutex == me -> give_turn_and_advance(head) }
 #endif

@@ -9,7 +9,7 @@
 // The word's own protocol is checked in word_lock.pml and flexguard.pml: here a thread that wants the word waits until
 // it is free, in one step. Each thread is a class of its own. It locks any number of times, or ends, in its own slice
 // too. Time is a choice: whenever a thread looks at a RUNNING slice it may be OVER from then on; a keeper asleep can be
-// sure that it will be. Who is next is any waiter, or nobody, as if all were banned: so nothing rests on the arithmetic
+// sure that it will be. The next is any waiter, or nobody, as if all were banned: so nothing rests on the arithmetic
 // of shares.
 //
 // One thread may stop wherever it waits, chosen or not, until all others have ended: its signal handler waits for them.
@@ -169,8 +169,8 @@ outside:
        goto holding
     // trylock takes it in anybody's slice.
     :: atomic { !inside -> inside = true }; goto holding
-    // leave_other_slice: it waits at another lock, and comes back. Who comes here then finds the slice over, too: so
-    // it may below, whenever somebody comes.
+    // leave_other_slice: it waits at another lock, and comes back. A thread that comes here then finds the slice over:
+    // so it may below, whenever somebody comes.
     :: atomic {
            state == RUNNING && owner == me && !inside ->
 #ifdef MUTANT_LEAVES_SLICE_TO_NOBODY

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How a verb ended: with an exit status (exit_status.hpp), or by a signal, its program's or its own. Who waits for
+// How a verb ended: with an exit status (exit_status.hpp), or by a signal, its program's or its own. A parent of
 // holdfast is to see which: a shell or make goes on with its loop after a status of 130, and not after a SIGINT.
 #pragma once
 

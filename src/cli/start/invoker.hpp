@@ -19,8 +19,8 @@ struct invoker {
     std::string shell;
 };
 
-// Who called sudo, when sudo started us as root; nobody otherwise. (Rights from file capabilities need no such care:
-// they are not passed on by exec.) Throws failure when sudo's variables name nobody.
+// The user who called sudo, when sudo started us as root; nobody otherwise. (Rights from file capabilities need no such
+// care: they are not passed on by exec.) Throws failure when sudo's variables name nobody.
 std::optional<invoker> invoker_before_sudo();
 
 } // namespace holdfast::cli

@@ -21,7 +21,7 @@ struct process_id {
     auto operator<=>(const process_id &) const = default;
 };
 
-// Who counted.
+// The counter.
 enum class source {
     locks,   // Holdfast's locks, themselves
     futexes, // the kernel: sleeps in futexes, for whatever purpose

@@ -27,10 +27,10 @@
 // rwlock.RW3 No reader's wake is lost. While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST;
 //     or who has cleared the last of them is on its way to wake all readers: a writer that has left, or given up
 //     waiting.
-// rwlock.RW4 Whoever sets WRITERS_FIRST is counted in waiting_writers until it waits no more, and the last one clears
-//     the bit after that. Hence it does not outlast the writers. rwlock.RW2 and RW3 hold since all sleep on the state
-//     word itself, as it was when it said that somebody would wake them: the kernel lets nobody fall asleep on a state
-//     that is not there any more. Modelled in verify/lock/read_write_lock.pml.
+// rwlock.RW4 A writer that sets WRITERS_FIRST is counted in waiting_writers until it waits no more, and the last one
+//     clears the bit after that. Hence it does not outlast the writers. rwlock.RW2 and RW3 hold since all sleep on the
+//     state word itself, as it was when it said that somebody would wake them: the kernel lets nobody fall asleep on a
+//     state that is not there any more. Modelled in verify/lock/read_write_lock.pml.
 // word.I4  Release is the last touch, as in park/word_lock.h: after it the next user may free the memory.
 #ifndef HF_LOCK_POSIX_READ_WRITE_STATE_H
 #define HF_LOCK_POSIX_READ_WRITE_STATE_H

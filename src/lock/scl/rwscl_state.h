@@ -44,7 +44,7 @@
 //     gates or to wake a reader, which becomes the timekeeper. Hence writers that stay away do not hold up the readers.
 // rwscl.RS5 FRONT and OVER do not outlast the front writer: who clears FRONT clears OVER by the same operation, and
 //     OVER is set by a compare-and-swap from a state with FRONT.
-// rwscl.RS6 Who reads does not wait for who waits for it. A thread that says that it reads already is let in at once
+// rwscl.RS6 A reader does not wait for its own waiters. A thread that says that it reads already is let in at once
 //     (hf_rwscl_read_again). A reader may also wait for another thread that waits to read: so a drain that lasts too
 //     long is given up, the readers have another slice, and the next drain may last twice as long.
 // word.I4  Release is the last touch (park/word_lock.h) for whoever is followed by a writer: a reader's subtraction, at
@@ -94,7 +94,7 @@ static inline bool hf_rwscl_keeps_readers_out(uint32_t state) {
     return state & (HF_RWSCL_WRITERS | HF_RWSCL_OVER);
 }
 
-// Is a slice of the writers' under way? Who has the word finds no drain.
+// Is a slice of the writers' under way? The owner of the word finds no drain.
 static inline bool hf_rwscl_is_writers(uint32_t state) {
     return (state & (HF_RWSCL_WRITERS | HF_RWSCL_FRONT)) == HF_RWSCL_WRITERS;
 }

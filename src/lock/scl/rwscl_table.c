@@ -58,8 +58,8 @@ static struct hf_rwscl_entry *find(const void *object) {
     return entry;
 }
 
-// Nobody is inside, waits, or is between giving the lock to another and the last touch. Who destroys it, or makes
-// another one at its address, comes after all users but those that are about to leave: so what is left stays so.
+// Nobody is inside, waits, or is between giving the lock to another and the last touch. A thread that destroys it,
+// or makes another at its address, comes after all users but those that are about to leave: so what is left stays so.
 static bool is_left(const hf_rwscl_t *lock) {
     if (hf_load_relaxed(&lock->word) != HF_WORD_FREE || hf_load_relaxed(&lock->waiting_readers) != 0 ||
         hf_load_relaxed(&lock->waiting_writers) != 0)
@@ -119,8 +119,8 @@ static bool is_waited_for(const hf_rwscl_t *lock) {
            (!(lock->state & HF_RWSCL_WRITERS) && lock->word != HF_WORD_FREE);
 }
 
-// In a forked child. Waiters are not there, and neither is a front writer: what it had begun is undone. Who was
-// inside still is, as in other locks.
+// In a forked child. Waiters are not there, and neither is a front writer: what it had begun is undone. A
+// holder is inside still, as in other locks.
 static void forget_who_waits(hf_rwscl_t *lock) {
     lock->waiting_readers = lock->waiting_writers = 0;
     lock->spinners = NULL;

@@ -3,7 +3,7 @@
 // only: the time is given, nothing waits in here, and no error in it can let two threads into a lock.
 //
 // Time is measured in ticks (base/clock.h). What a class has used is its *virtual time*: the ticks that it has held the
-// lock, times 1024 over its weight. So classes that have had what is due to them are at the same virtual time. Who is
+// lock, times 1024 over its weight. So classes that have had what is due to them are at the same virtual time. The
 // next is the one that is least far (start-time fair queueing, Goyal et al., SIGCOMM '96).
 //
 // Opportunity, not only use, is to be shared (paper, section 3): a class that wants the lock right now and has used

@@ -134,7 +134,7 @@ static struct hf_slices *make(const uint32_t *lock) {
 }
 
 // What the lock at that address uses. Not what a lock used that was moved here in memory: whose address those have may
-// be anybody's, or nobody's, by now. (Who has moved it says that nobody uses it, so nobody waits there.)
+// be anybody's, or nobody's, by now. (A program that moves it does not use it, so nobody waits there.)
 static struct hf_slices *in_use(const uint32_t *lock, struct hf_slices **place) {
     struct hf_slices *slices = hf_load_relaxed(place);
     return slices && slices->lock == lock ? slices : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who started whom.
+// Which process started which.
 #pragma once
 
 #include <sys/types.h>

@@ -33,7 +33,7 @@ std::string new_abstract_name() {
     return name;
 }
 
-// Who receives a stranger's descriptor, or throws away the message that brings it, may be the last to close the file,
+// A process that receives a stranger's descriptor, or drops the message that brings it, may be the last to close it,
 // and that can take as long as the stranger likes (SO_LINGER, FUSE). Connections have this from the socket that
 // listens, before they are accepted. Kernels that do not know the option take descriptors: docs/service.md.
 void refuse_descriptors(int socket) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A Unix SOCK_SEQPACKET socket that listens. Who connects can't send descriptors along (from Linux 6.16 on).
+// A Unix SOCK_SEQPACKET socket that listens. A client can't send descriptors along (from Linux 6.16 on).
 #pragma once
 
 #include <optional>

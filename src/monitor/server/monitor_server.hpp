@@ -18,7 +18,7 @@
 
 namespace holdfast {
 
-// Who is served with what: HF_REPLY_DONE, or why not. Told how many processes of that user are registered, and run.
+// Decides about a request: HF_REPLY_DONE, or why not. Told how many processes of that user are registered, and run.
 using admission = std::function<hf_reply_status(const peer &who, hf_request_kind kind, std::size_t registered)>;
 
 // Processes of that user and of root, and descendants of this process, whatever their user: what `holdfast run` starts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who is at the other end of a connection, as the kernel says: never as a message does.
+// The process at the other end of a connection, as the kernel says: never as a message does.
 #pragma once
 
 #include <sys/types.h>

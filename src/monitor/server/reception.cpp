@@ -43,7 +43,7 @@ struct queue {
 };
 
 void send_answer(const descriptor &connection, const answer &what) {
-    // Who has gone meanwhile needs no answer.
+    // A client that has gone meanwhile needs no answer.
     hf_send_message(connection.get(), what.message.data(), what.message.size(), what.attached);
 }
 
@@ -213,8 +213,8 @@ struct reception::open_door {
             becomes_ready(its.visitors.back()); // without memory for that: as it is
     }
 
-    // Who means to say something has said it when it connected, or soon after: the oldest has had its chance. Of the
-    // user that has the most of them, so that no number of users with many each is in the way of one with few.
+    // A client with something to say has said it when it connected, or soon after: the oldest has had its chance. Of
+    // the user that has the most of them, so that no number of users with many each is in the way of one with few.
     void show_out_one_of_the_most() {
         auto most = std::ranges::max_element(queues, {}, [](const auto &each) { return each.second.visitors.size(); });
         auto silent = std::ranges::find_if_not(most->second.visitors, &visitor::ready);

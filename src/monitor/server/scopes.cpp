@@ -99,7 +99,7 @@ struct scopes::books {
         return HF_SCOPE_MACHINE;
     }
 
-    // Who asks the machine's count whatever others do.
+    // A member that asks the machine's count whatever others do.
     bool is_for_all(const circle &members) const {
         cpu_set cpus;
         for (std::uint32_t number : members)

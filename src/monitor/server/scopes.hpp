@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Which count a program's waiters ask. Programs that no CPU is allowed to both can't preempt each other: what one does
-// to its lock holders does not matter to the other, so each asks a count of its own, a scope of the hint page. Whoever
-// may meet, directly or through others, shares a scope; in doubt, and when there are no scopes left, it is the
+// to its lock holders does not matter to the other, so each asks a count of its own, a scope of the hint page. Programs
+// that may meet, directly or through others, share a scope; in doubt, and when there are no scopes left, it is the
 // machine's, which is 0 and has everybody.
 //
 // Processes are moved between scopes by the group (hint/hint_page.h). How a group gets from one to another:

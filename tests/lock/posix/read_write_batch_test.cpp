@@ -98,7 +98,7 @@ TEST_F(read_write_batch, WhoLeavesEmptyHandedIsNotCritical) {
     hf_rw_write_release(&lock, self);
 }
 
-// Somebody uses it again and again without a break. Who waits gets it, for either use.
+// Somebody uses it again and again without a break. A waiter gets it, for either use.
 TEST_F(read_write_batch, AHotLockIsHadInTurn) {
     if (hf_cpus_usable() < 2)
         GTEST_SKIP() << "needs two CPUs";

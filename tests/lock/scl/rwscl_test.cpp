@@ -231,7 +231,7 @@ TEST_P(rwscl, AReaderReadsAgainDuringADrain) {
     hf_rwscl_read_unlock(&lock);
     writer.join();
     EXPECT_TRUE(writing_is_free());
-    // Who only believes to read is not let in to a writer.
+    // A thread that only believes to read is not let in to a writer.
     hf_rwscl_write_lock(&lock);
     run_in_thread([&] { EXPECT_FALSE(hf_rwscl_read_again(&lock, hf_self())); });
     hf_rwscl_write_unlock(&lock);
@@ -374,8 +374,8 @@ TEST_P(rwscl, WhoCameLastLeavesTheFrontPlaceToOthers) {
     });
 }
 
-// Who stands back may come back to a writers' slice that has lasted for as long as readers have stayed away. It goes
-// on: nobody waits for its end. (A writer that comes too late to stand back finds the same.)
+// A writer that stands back may come back to a writers' slice that has lasted for as long as readers have stayed away.
+// It goes on: nobody waits for its end. (A writer that comes too late to stand back finds the same.)
 TEST_P(rwscl, WhoStoodBackEndsNoSliceForNobody) {
     hf_rwscl_init(&lock);
     lock.changed_at = hf_ticks();

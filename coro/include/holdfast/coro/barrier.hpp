@@ -3,7 +3,7 @@
 //
 //      come_: 0 --arrive--> 1 --arrive--> ... count - 1 --arrive--> 0, the next round: all who wait go on
 //
-// coro.B1  Who has waited to the end goes on after all of its round have come.
+// coro.B1  A wait ends, unless it is given up, after all of its round have come.
 // coro.B2  The last one of a round lets all others go on, and does not wait. Nobody waits for a round that is over.
 // coro.B3  An arrival counts, whatever becomes of the wait behind it: who gives up, or is destroyed, has come all the
 //     same.

@@ -10,7 +10,7 @@
 // A coroutine may resume another by hand (handle.resume(), or the call of one that starts at once), which fills the
 // slot and comes back; then its caller fills it again before the loop has seen it.
 //
-// coro.L1  Whoever is put into the slot is resumed: the next one to come queues who is there (pass_on).
+// coro.L1  A coroutine in the slot is resumed: the next one to come queues the one that is there (pass_on).
 // Test: tests/coro/resumed_by_hand_test.
 //
 // So a million hand-overs need the stack of one, in every build mode. (Symmetric transfer needs tail calls, which g++

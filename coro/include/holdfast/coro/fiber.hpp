@@ -52,7 +52,7 @@ struct fiber_options {
     std::size_t stack_bytes = 64 * 1024; // rounded up to pages, 4096 at least. The page below it can't be accessed
 };
 
-// What await() throws when its task is gone (coro.F2). Who catches it lets the function end all the same.
+// What await() throws when its task is gone (coro.F2). A function that catches it is to end all the same.
 struct fiber_unwound {};
 
 namespace detail {

@@ -12,7 +12,7 @@ class [[nodiscard]] latch {
 public:
     explicit latch(std::size_t expected) noexcept : over_(expected == 0), missing_(expected) {}
 
-    // From any thread. Requires that not more than expected are counted. Who has waited may destroy the latch.
+    // From any thread. Requires that not more than expected are counted. A waiter may destroy the latch after its wait.
     void count_down(std::size_t by = 1) noexcept {
         std::size_t before = missing_.fetch_sub(by, std::memory_order_acq_rel);
         detail::require(by <= before, "a latch is counted down below 0: no more than it expects may happen");

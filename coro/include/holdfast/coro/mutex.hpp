@@ -8,7 +8,7 @@
 //
 //      GUARD is set, in any state, by who changes the list of waiters; while it is set nobody else changes the word.
 //
-// coro.M1  Exclusion. Who moves the word out of 0 is inside, or who was chosen by the owner.
+// coro.M1  Exclusion. The one that moves the word out of 0 is inside, or the one that the owner chose.
 // coro.M2  Nobody is forgotten: while a waiter is linked, HELD and WAITED are set; and the owner who finds WAITED looks
 //     for a waiter before it lets go.
 // coro.M3  The release of the word, or of the guard, is the unlocker's last touch: the next owner may destroy the
@@ -307,7 +307,7 @@ private:
         return false;
     }
 
-    // choose_or_release, after whatever may be combined. Who was combined goes on only when the mutex is free or
+    // choose_or_release, after whatever may be combined. A combined waiter goes on only when the mutex is free or
     // another's: it may know that it was the last, and destroy it (coro.M3).
     waiter *next_owner() noexcept {
         waiter *next = choose_or_release();

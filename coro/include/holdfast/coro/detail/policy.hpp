@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who runs next on this thread when a coroutine gives a lock to another: the idea of the library, and its yardsticks.
+// What runs next on this thread when a coroutine gives a lock to another: the idea of the library, and its yardsticks.
 //
 //   ces        the unlocker is suspended and queued where any worker can take it; the next owner runs here, at once.
 //              Nobody has to wait for a thread while it has the lock. Where there is no other worker that could take

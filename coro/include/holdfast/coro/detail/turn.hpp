@@ -24,7 +24,7 @@ namespace holdfast::coro {
 inline constexpr std::chrono::nanoseconds turn_length{2'500};
 inline constexpr std::chrono::nanoseconds turn_length_max{100'000};
 
-// Who is ready to run on a thread if the caller is suspended.
+// What is ready to run on a thread if the caller is suspended.
 enum class crowd : std::uint8_t {
     nobody,
     rotated, // only those whose turn was over, or who gave their thread to the next owner of a lock

@@ -8,9 +8,9 @@
 //        +-- limit reached --> CANCELLED <---------+   (compare-and-swap: who wins decides)
 //
 // coro.W1  One resumption. A waiter that was linked is resumed by who chose it or by who cancelled it, never by both.
-// coro.W2  Who cancels may touch the primitive, since the wait has not ended and so nobody may destroy it. Who has lost
-//     the compare-and-swap touches nothing: the chosen one may have ended its wait and destroyed the primitive.
-// coro.W3  Whoever resumes a waiter has copied what it needs of it before: the frame may be gone at once.
+// coro.W2  A canceller may touch the primitive, since the wait has not ended and so nobody may destroy it. One that has
+//     lost the compare-and-swap touches nothing: the chosen one may have ended its wait and destroyed the primitive.
+// coro.W3  A resumer of a waiter has copied what it needs of it before: the frame may be gone at once.
 // coro.W4  A wait ends only when its limits are disarmed: after that neither the timer nor the stop request touches the
 //     frame.
 // coro.W5  An awaiter that is kept may be awaited again: prepare() begins a wait that knows nothing of the one before.

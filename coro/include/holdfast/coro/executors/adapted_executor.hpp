@@ -15,7 +15,7 @@ namespace holdfast::coro {
 
 namespace detail {
 
-// Suspended until somebody resumes it; gone at its end. Who does not resume it has to destroy it.
+// Suspended until somebody resumes it; gone at its end. Its owner resumes or destroys it.
 struct ticket_coroutine {
     struct promise_type {
         ticket_coroutine get_return_object() noexcept {
