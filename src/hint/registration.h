@@ -32,6 +32,7 @@
 
 #include "hint/hint_page.h"
 #include "hint/holder_preemptions.h"
+#include "hint/service_socket.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,8 +40,6 @@ extern "C" {
 
 #define HF_SOCKET_VARIABLE "HOLDFAST_SOCKET"
 #define HF_STATS_VARIABLE "HOLDFAST_STATS"
-#define HF_SERVICE_DIRECTORY "/run/holdfast" // root's, or made by root for the service's user
-#define HF_SERVICE_SOCKET HF_SERVICE_DIRECTORY "/monitor.sock"
 
 #define HF_REGISTRATION_VERSION 8
 

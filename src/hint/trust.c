@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/system_call.h"
-#include "hint/registration.h"
+#include "hint/service_socket.h"
 #include "observe/statistics_memory.h"
 
 static bool owns_place_of_service(uid_t user) {

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,15 +100,6 @@ inline void stay_on_cpu(int cpu) {
 // As a program that this user starts, not as one that has given up another's rights: the kernel hides those.
 [[nodiscard]] inline bool become(uid_t user) {
     return setuid(user) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
-}
-
-// As many descriptors as this process may have at all: a server in it has one or two of each process, and where nobody
-// asks for more there are 1,024.
-inline void have_many_descriptors() {
-    rlimit descriptors{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
-    descriptors.rlim_cur = descriptors.rlim_max;
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &descriptors), 0);
 }
 
 // A turn of a loop that keeps its CPU busy. No PAUSE: that is where an emulator goes on to its next CPU, so that it did

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/common/many_descriptors.hpp"
 #include "hint/hint.h"
 #include "hint/registration.h"
 #include "monitor/followed_child.hpp"
@@ -399,7 +400,7 @@ TEST_F(scoped, UsersCanBeKeptApart) {
 }
 
 TEST_F(scoped, WithoutScopesLeftItIsTheMachines) {
-    have_many_descriptors();
+    ASSERT_TRUE(cli::allow_many_descriptors());
     serve(scoping::users);
     constexpr uid_t users = HF_HINT_GROUPS + 10;
     std::vector<std::unique_ptr<program>> crowd;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/descriptor_passing.h"
+#include "cli/common/many_descriptors.hpp"
 #include "hint/hint.h"
 #include "hint/registration.h"
 #include "monitor/client/service_report.hpp"
@@ -33,7 +34,7 @@ class service : public testing::Test {
 protected:
     static constexpr std::size_t processes_max = 3;
 
-    void SetUp() override { have_many_descriptors(); } // as 'holdfast monitor' does
+    void SetUp() override { ASSERT_TRUE(cli::allow_many_descriptors()); } // as 'holdfast monitor' does
 
     std::unique_ptr<monitor> watcher = monitor_or_skip();
     monitor_server serving{watcher.get(), listening_socket(), everybody_up_to(processes_max), scoping::cpus};

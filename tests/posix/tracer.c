@@ -4,38 +4,28 @@
 // A hook that is called by who has just taken one of those, or with a lock of Holdfast's, waits for ever.
 //
 // Shown able to fail: with the build that asked for mmap, getpid and pthread_sigmask by name.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <time.h>
+
+#include "hook.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static unsigned long calls;
 
-static void *note_call_of(const char *name) {
+static void note_call(void) {
     pthread_rwlock_wrlock(&rwlock);
     pthread_mutex_lock(&mutex);
     calls++;
     pthread_mutex_unlock(&mutex);
     pthread_rwlock_unlock(&rwlock);
-    void *next = dlsym(RTLD_NEXT, name);
-    if (!next)
-        abort();
-    return next;
 }
 
-#define HOOK(result, name, parameters, arguments)                                                                      \
-    result name parameters {                                                                                           \
-        result(*next) parameters;                                                                                      \
-        *(void **)&next = note_call_of(#name);                                                                         \
-        return next arguments;                                                                                         \
-    }
 HOOK(void *, mmap, (void *at, size_t bytes, int protection, int flags, int fd, off_t offset),
      (at, bytes, protection, flags, fd, offset))
 HOOK(int, munmap, (void *at, size_t bytes), (at, bytes))

@@ -98,20 +98,10 @@ private:
         return by_lock;
     }
 
-    // Takes over what the file has.
     void go_on() {
-        json_file_->describe(about_);
-        try {
-            for (const auto &record : json_file_->records_before())
-                records_.push_back(record.get<result_record>());
-        } catch (const json::exception &) {
-            json_file_->refuse_records();
-        }
+        records_ = json_file_->go_on<result_record>(about_, cell_count(), "cells");
         for (const auto &one : records_)
             measured_.insert({one.lock, one.threads, one.round, one.slice_us, one.section_us});
-        if (!records_.empty())
-            say("holdfast: going on with '{}': {} of {} cells are there\n", json_file_->name(), records_.size(),
-                cell_count());
     }
 
     void measure(const cell_runner &runner, const interruption &interrupted) {

@@ -151,20 +151,10 @@ private:
                              {"better", about_["better"]},        {"build", digest_of(preload_library())}};
     }
 
-    // Takes over what the file has.
     void go_on() {
-        json_file_->describe(about_);
-        try {
-            for (const auto &record : json_file_->records_before())
-                runs_.push_back(record.get<program_run>());
-        } catch (const json::exception &) {
-            json_file_->refuse_records();
-        }
+        runs_ = json_file_->go_on<program_run>(about_, run_count(), "runs");
         for (const auto &one : runs_)
             measured_.insert({one.lock, one.threads, one.round});
-        if (!runs_.empty())
-            say("holdfast: going on with '{}': {} of {} runs are there\n", json_file_->name(), runs_.size(),
-                run_count());
     }
 
     void measure(const interruption &interrupted) {

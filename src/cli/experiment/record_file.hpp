@@ -3,10 +3,13 @@
 // one that is being measured.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/common/output_file.hpp"
+#include "cli/common/say.hpp"
 #include "cli/experiment/results_file.hpp"
 
 namespace holdfast::cli {
@@ -19,13 +22,23 @@ public:
     // file.
     static record_file resuming(const std::string &path) { return {path, true}; }
 
-    // Says where the records come from; before add(). What was there already is kept, and its `about`. Throws
-    // usage_error when it comes from elsewhere (results_file.hpp, difference()).
-    void describe(const json &about);
-
-    const std::vector<json> &records_before() const { return before_.records; }
-    // Where that is not what it should be: throws usage_error.
-    [[noreturn]] void refuse_records() const;
+    // Says where the records come from; before add(). Returns what was there already: it is kept, and its `about`, and
+    // the user told how many of `wanted` these are. Throws usage_error when they come from elsewhere (results_file.hpp,
+    // difference()), or are no Records.
+    template <typename Record>
+    std::vector<Record> go_on(const json &about, std::size_t wanted, std::string_view what) {
+        describe(about);
+        std::vector<Record> records;
+        try {
+            for (const json &one : before_.records)
+                records.push_back(one.get<Record>());
+        } catch (const json::exception &) {
+            refuse_records();
+        }
+        if (!records.empty())
+            say("holdfast: going on with '{}': {} of {} {} are there\n", name(), records.size(), wanted, what);
+        return records;
+    }
 
     void add(const json &record);
     // No more are added: for what can't be replaced again and again, a pipe or a device.
@@ -35,6 +48,9 @@ public:
 
 private:
     record_file(const std::string &path, bool resume);
+
+    void describe(const json &about);
+    [[noreturn]] void refuse_records() const;
 
     output_file file_;
     results before_;
