@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Interactive threads beside a batch thread (SCL, section 5.4): thread 0 holds the lock for 100 microseconds, or for
 // --section-us, and comes again at once; each other one holds it for a tenth of that, then sleeps for ten such sections
-// on average: sleeps that were all alike would keep step with the batch thread's turns (docs/uscl.md). Waits are those
-// of the interactive threads, from the request of the lock to the moment they have it.
+// on average: sleeps that were all alike would keep step with the batch thread's turns (docs/uscl-figures.md). Waits
+// are those of the interactive threads, from the request of the lock to the moment they have it.
 #include <chrono>
 #include <random>
 #include <thread>

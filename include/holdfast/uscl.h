@@ -6,7 +6,7 @@
 //
 // Guarantees: mutual exclusion; no wake-up is lost; among classes that keep wanting the lock, each holds it in
 // proportion to its weight, whatever the lengths of their critical sections; a wait for a share ends. Not guaranteed:
-// first come, first served. Departures from the paper, and figures: docs/uscl.md.
+// first come, first served. Departures from the paper: docs/uscl.md.
 #ifndef HOLDFAST_USCL_H
 #define HOLDFAST_USCL_H
 

@@ -192,8 +192,8 @@ bool hf_condition_wakes_in_vain(const struct hf_condition *condition) {
 }
 
 // With more waiters than CPUs one that polls is in the way of the others, or of who is to wake them. With as many there
-// are two that poll and one that signals on two CPUs, which was found to be worth it (docs/interposer.md). On one CPU
-// nobody else can run.
+// are two that poll and one that signals on two CPUs, which was found to be worth it (docs/interposer-figures.md). On
+// one CPU nobody else can run.
 static bool may_poll(uint32_t waiting, unsigned cpus) {
     return cpus > 1 && waiting <= cpus;
 }
