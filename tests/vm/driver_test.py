@@ -170,7 +170,7 @@ class ArchiveWith:
 
 
 @pytest.mark.parametrize("here, backport, words", [("8.1.0", None, "bin/qemu"),
-                                                   ("7.2.22", "10.0.2", "cache/qemu/usr/bin/qemu")])
+                                                   ("7.2.22", "10.0.2", "cache/qemu-system-x86_64/usr/bin/qemu")])
 def test_the_emulator_is_one_that_divides_time(monkeypatch, tmp_path, here, backport, words):
     says_its_version(tmp_path / "bin" / "qemu-system-x86_64", here)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")

@@ -44,18 +44,18 @@ def version_of(program):
 
 
 def _unpacked(name, cache, architecture):
-    home = cache / "qemu"
+    home = cache / name
     program = home / "usr" / "bin" / name
-    with locked(cache / "qemu.lock"):
+    with locked(cache / f"{name}.lock"):
         if not program.exists():
             archive = Archive(cache, BACKPORTS, architecture)
             archive.update()
-            fresh = cache / "qemu.new"
+            fresh = cache / f"{name}.new"
             shutil.rmtree(fresh, ignore_errors=True)
             for package in (PACKAGES[name], *ALSO_NEEDED):
                 archive.unpack(package, fresh)
-            shutil.copytree(fresh, home, symlinks=True, dirs_exist_ok=True)
-            shutil.rmtree(fresh)
+            shutil.rmtree(home, ignore_errors=True)
+            fresh.rename(home)
     if version_of(program) < DIVIDES_TIME:
         raise NoEmulator(f"{name} of Debian 12's backports does not run here: install QEMU 8.1 or newer")
     share = home / "usr" / "share"

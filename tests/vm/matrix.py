@@ -5,7 +5,9 @@ import json
 import os
 import platform
 import re
+import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,9 +61,9 @@ class Outcome:
         said = [self.unavailable] if self.unavailable else [f"the machine {self.trouble}"] if self.trouble else []
         return said + [f"{result.name} {result.verdict}" for result in self.results if not result.passed]
 
-    def as_json(self):
+    def as_json(self, **more):
         return {
-            "kernel": self.plan.kernel.name, "architecture": self.plan.kernel.architecture, "cpus": self.plan.cpus,
+            **more, "kernel": self.plan.kernel.name, "architecture": self.plan.kernel.architecture, "cpus": self.plan.cpus,
             "stands_for": self.plan.kernel.stands_for, "package": self.package, "version": self.version,
             "release": self.release, "passed": self.passed, "trouble": self.trouble, "unavailable": self.unavailable,
             "boots": self.boots,
@@ -197,22 +199,36 @@ class Laboratory:
     def _kept_in(self, plan):
         return self.work / "results" / f"{plan.name.replace('/', '-')}.json"
 
-    def keep(self, outcomes):
-        """Leaves what came of full runs for the page."""
-        for outcome in outcomes:
-            file = self._kept_in(outcome.plan)
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(json.dumps(outcome.as_json(), indent=1) + "\n")
+    def keep(self, outcome, run):
+        """Leaves what came of a full list for the page, and for a run that goes on."""
+        file = self._kept_in(outcome.plan)
+        file.parent.mkdir(exist_ok=True)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(outcome.as_json(run=run, commit=self.commit()), indent=1) + "\n")
+        part.rename(file)
 
     def kept(self, plans):
-        """What the last full run of each came to."""
+        """What the last full list of each came to."""
         found = []
         for plan in plans:
             try:
                 found.append(json.loads(self._kept_in(plan).read_text()))
             except (OSError, ValueError):
-                found.append(Outcome(plan, unavailable="not run yet").as_json())
+                found.append(Outcome(plan, unavailable="not run yet").as_json(run=0, commit=""))
         return found
+
+    def run_left(self, plans):
+        """The run of all plans that was stopped, and which of them have not passed in it; or a new run of each."""
+        kept = self.kept(plans)
+        run = max(machine["run"] for machine in kept)
+        left = [plan for plan, machine in zip(plans, kept) if machine["run"] != run or not machine["passed"]]
+        return (run, left) if run and left else (time.time_ns(), plans)
+
+    def commit(self):
+        """What is tried: the sources' commit, and whether they have been changed since."""
+        said = subprocess.run(["git", "-C", str(self.root), "describe", "--always", "--dirty"], capture_output=True,
+                              text=True, check=False)
+        return said.stdout.strip()
 
     def interact(self, plan):
         by = self.emulator_for(plan)
@@ -225,8 +241,8 @@ class Laboratory:
             file.unlink(missing_ok=True)
 
 
-def run_all(laboratory, plans, names, at_once):
-    """Carries out the plans, some at the same time, and says how each test ends as it does."""
+def run_all(laboratory, plans, names, at_once, ended_machine=lambda outcome: None):
+    """Carries out the plans, some at the same time, and says how each test ends as it does, and each machine."""
     speaking = threading.Lock()
 
     def say(plan, text):
@@ -250,6 +266,8 @@ def run_all(laboratory, plans, names, at_once):
         if outcome.trouble or outcome.unavailable:
             say(plan, outcome.wrong[0])
             _show_console(laboratory, outcome, say)
+        with speaking:
+            ended_machine(outcome)
         return outcome
 
     with ThreadPoolExecutor(max(1, at_once)) as pool:
