@@ -3,7 +3,8 @@
 //
 // Shown able to fail: when a storm never ends, or never begins, and when at_switch does not ask is_left_alone, the
 // first two; without end_storms in `retire`, EndsWithTheMonitor; when every departure counts as one in company (on few
-// CPUs), IsOneThread; when one sample makes a storm, IsSomeThatSleepInside.
+// CPUs), IsOneThread; when one sample makes a storm, IsSomeThatSleepInside; without the monitor's part `storms`,
+// BeginsAtItsRealThreshold.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "holdfast/flexguard.h"
+#include "hint/switch_storm.h"
 #include "monitor/followed_child.hpp"
 
 namespace holdfast::test {
@@ -92,6 +94,54 @@ TEST_F(switch_storm, EndsWithTheMonitor) {
     watcher.reset();
     EXPECT_EQ(page->group[HF_GROUP_OF_ALL].left_alone_until_ns, 0u);
     munmap(const_cast<hf_hint_page *>(page), sizeof(hf_hint_page));
+}
+
+// At the threshold that users have, which the tests above divide by forty. A machine reaches it when nothing else runs
+// on it: so these threads are real-time ones, each kept on a CPU with three others. Where that is still too few (an
+// emulated machine), no test finds a storm, nor would users: the case says how many departures there were.
+TEST_F(switch_storm, BeginsAtItsRealThreshold) {
+    constexpr double critical_departures_per_s = 1e9 / double{HF_STORM_PERIOD_NS};
+    unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
+    watcher.reset();
+    watcher = monitor_or_skip();
+    sched_param ahead{.sched_priority = 2};
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &ahead) != 0)
+        GTEST_SKIP() << "this machine refuses real-time threads, and without them others' work decides";
+    followed_child storm(*watcher, [this, cpus] {
+        sched_param behind{.sched_priority = 1};
+        sched_setscheduler(0, SCHED_FIFO, &behind);
+        for (unsigned i = 0; i < 4 * cpus; i++) {
+            std::thread([this, i, cpus] {
+                hf_flexguard_t own{};
+                stay_on_cpu(static_cast<int>(i % cpus));
+                while (!*calm)
+                    yield_inside(own);
+            }).detach();
+        }
+        for (;;)
+            pause();
+    });
+    const std::uint64_t *departures = &watcher->page().scope[HF_SCOPE_MACHINE].preemptions_total;
+    // Beats of the heart, each of which is looked at by itself.
+    double most_per_s = 0;
+    for (int beat = 0; beat < 40 && !is_left_alone(); beat++) {
+        std::uint64_t from_ns = hf_monotonic_ns(), from = hf_load_relaxed(departures);
+        usleep(HF_HEARTBEAT_NS / 1000);
+        double seconds = static_cast<double>(hf_monotonic_ns() - from_ns) / 1e9;
+        most_per_s = std::max(most_per_s, static_cast<double>(hf_load_relaxed(departures) - from) / seconds / cpus);
+    }
+    bool began = is_left_alone() || watcher->page().switch_storms_total > 0;
+    *calm = true;
+    storm.end();
+    sched_param plain{};
+    EXPECT_EQ(sched_setscheduler(0, SCHED_OTHER, &plain), 0);
+    // Departures are counted in two beats of which the test saw parts: only far more of them make a storm certain.
+    if (!began && most_per_s < 2 * critical_departures_per_s)
+        GTEST_SKIP() << "this machine can't: " << static_cast<long>(most_per_s)
+                     << " critical departures a second of a CPU; "
+                     << "a storm has " << static_cast<long>(critical_departures_per_s);
+    EXPECT_TRUE(began) << most_per_s << " a second of each CPU";
+    EXPECT_EQ(count_becomes(*watcher, 0), 0u);
 }
 
 class no_storm : public switch_storm {

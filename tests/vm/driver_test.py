@@ -3,7 +3,8 @@
 
 Shown able to fail: version_key compares as text; verdict takes a status of 0 with no case passed for good; boot waits
 without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung;
-any emulator will do."""
+any emulator will do; what has passed is asked for again, or a run that has passed goes on for ever; a stopped
+machine's columns say yes."""
 
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ import machine
 import matrix
 import page
 import table
-from report import Report
+from report import STOPPED, Report
 
 KERNEL = kernels.Kernel("9.9", "amd64", ("nowhere",), True, "linux-image-9.9.*", "a test")
 
@@ -191,6 +192,28 @@ def test_without_such_an_emulator_one_sentence_says_so(monkeypatch, tmp_path, ba
     assert sentence in outcome.unavailable and len(outcome.wrong) == 1
 
 
+def test_a_run_that_was_stopped_goes_on_with_what_has_not_passed(monkeypatch, tmp_path):
+    fake = FakeMachine(monkeypatch, tmp_path, BOTH.replace("two 0", "two 1"), BOTH.replace(ONE, ""), BOTH)
+    commands = [jobs.Command(name, ("every",), 1, "true") for name in ("one", "two")]
+    monkeypatch.setattr(jobs, "listed", lambda: commands)
+    plans, kept = [matrix.Plan(KERNEL, 2)], []
+    for asked_for in (["one", "two"], ["two"], ["one", "two"]):
+        run, passed = fake.laboratory.stopped_run(plans)
+        outcome = matrix.run_all(fake.laboratory, plans, [], 1, passed, lambda got: fake.laboratory.keep(got, run))[0]
+        assert fake.asked_for[-1] == asked_for and [result.name for result in outcome.results] == ["one", "two"]
+        kept.append((run, outcome.passed))
+    assert [passed for _, passed in kept] == [False, True, True]
+    assert kept[0][0] == kept[1][0] < kept[2][0]
+
+
+def test_each_test_is_kept_when_it_ends(monkeypatch, tmp_path):
+    laboratory, kept = FakeMachine(monkeypatch, tmp_path, HANG, HANG.replace(ONE, "")).laboratory, []
+    commands = [jobs.Command(name, ("every",), 1, "true") for name in ("one", "two")]
+    monkeypatch.setattr(jobs, "listed", lambda: commands)
+    matrix.run_all(laboratory, [matrix.Plan(KERNEL, 2)], [], 1, None, lambda got: kept.append(got.as_json()))
+    assert [test["name"] for test in kept[0]["tests"]] == ["one"] and not kept[0]["passed"]
+
+
 def machine_of(**changed):
     tests = [{"name": each.name, "verdict": "passed", "skipped": []} for each in jobs.listed()]
     tests[0]["output"] = ['{"capabilities": {"sched_ext": {"present": true, "detail": ""},',
@@ -202,12 +225,13 @@ def machine_of(**changed):
 def test_the_page_has_no_empty_cell_and_keeps_what_belongs_to_others():
     failed = [{"name": "quota", "verdict": "failed with status 1", "skipped": []}]
     machines = [machine_of(), machine_of(tests=failed, trouble="hung"), machine_of(unavailable="no kernel", tests=[]),
-                machine_of(tests=failed, cpus=64)]
+                machine_of(tests=failed, cpus=64), machine_of(tests=machine_of()["tests"][:1], trouble=STOPPED)]
     text = page.with_section(f"before\n{page.BEGIN}\nold\n{page.END}\nafter <!-- end -->\n", machines)
     assert text.startswith("before\n") and text.endswith("after <!-- end -->\n") and "old" not in text
     rows = [line for line in text.splitlines() if line.startswith("| 9.9")]
-    assert len(rows) == 4 and all(cell.strip() for row in rows for cell in row.strip("|").split("|"))
+    assert len(rows) == 5 and all(cell.strip() for row in rows for cell in row.strip("|").split("|"))
     assert rows[0].count("yes") == len(page.COLUMNS) + 1 and "not tried (" in rows[2]
     assert rows[1].count("no (") == len(page.COLUMNS)
+    assert rows[4].count("yes") == 1 and rows[4].count("not tried (") == len(page.COLUMNS)
     with pytest.raises(ValueError):
         page.with_section("no marks", machines)

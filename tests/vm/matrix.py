@@ -18,6 +18,7 @@ import jobs
 import kernels
 import machine
 from archive import Archive, ArchiveError
+from report import STOPPED, Result
 
 HERE = Path(__file__).resolve().parent
 TRIES = 2
@@ -69,7 +70,7 @@ class Outcome:
             "boots": self.boots,
             "tests": [{"name": result.name, "verdict": result.verdict, "status": result.status,
                        "seconds": result.seconds, "cases": result.cases, "skipped": result.skipped,
-                       **({"output": result.output} if result.name == "doctor" else {})}
+                       "output": result.output}
                       for result in self.results]}
 
 
@@ -97,7 +98,9 @@ class Laboratory:
                 left.unlink(missing_ok=True)
 
     def build_for(self, architecture):
-        return (self.build or self.root / "build" / BUILDS.get(architecture, architecture)).resolve()
+        if self.build and architecture == OWN_ARCHITECTURE:
+            return self.build.resolve()
+        return (self.root / "build" / BUILDS.get(architecture, architecture)).resolve()
 
     def programs(self, build, commands):
         """The build's files that commands, or scripts that they name, name; and those that each guest has."""
@@ -151,16 +154,18 @@ class Laboratory:
         except ArchiveError as error:
             raise Unavailable(f"no kernel to be had: {error}") from error
 
-    def carry_out(self, plan, commands, show=lambda text: None, ended=lambda result: None):
-        """Boots, once more for what is left if the machine gave no exit status. show gets the tests' own lines."""
-        outcome = Outcome(plan)
+    def carry_out(self, plan, commands, show=lambda text: None, ended=lambda result: None, before=()):
+        """Boots, once more for what is left if the machine gave no exit status. show gets the tests' own lines.
+        `before`: results of other commands, of a run that was stopped."""
+        outcome = Outcome(plan, results=list(before))
+        known = len(outcome.results)
         try:
             by = self.emulator_for(plan)
             fetched = self.kernel(plan)
             outcome.version, outcome.package = fetched.version, fetched.package
             for attempt in range(TRIES):
                 outcome.boots += 1
-                ending = self._boot(plan, by, fetched, commands[len(outcome.results):], attempt, show, ended)
+                ending = self._boot(plan, by, fetched, commands[len(outcome.results) - known:], attempt, show, ended)
                 outcome.release = ending.report.release or outcome.release
                 complete = [result for result in ending.report.results if result.status != -1]
                 outcome.results += complete
@@ -200,7 +205,7 @@ class Laboratory:
         return self.work / "results" / f"{plan.name.replace('/', '-')}.json"
 
     def keep(self, outcome, run):
-        """Leaves what came of a full list for the page, and for a run that goes on."""
+        """Leaves what came of a list, or of its first tests, for the page, and for a run that goes on."""
         file = self._kept_in(outcome.plan)
         file.parent.mkdir(exist_ok=True)
         part = file.with_suffix(".part")
@@ -217,12 +222,25 @@ class Laboratory:
                 found.append(Outcome(plan, unavailable="not run yet").as_json(run=0, commit=""))
         return found
 
-    def run_left(self, plans):
-        """The run of all plans that was stopped, and which of them have not passed in it; or a new run of each."""
+    def stopped_run(self, plans):
+        """The run of all these plans that was stopped, and what has passed in it: for each plan, a list of results. A
+        new run, where the last one came to its end."""
         kept = self.kept(plans)
-        run = max(machine["run"] for machine in kept)
-        left = [plan for plan, machine in zip(plans, kept) if machine["run"] != run or not machine["passed"]]
-        return (run, left) if run and left else (time.time_ns(), plans)
+        run = self.run_of(plans)
+        if all(machine["run"] == run and machine["passed"] for machine in kept):
+            return time.time_ns(), {}
+        return run, {plan: [Result(test["name"], test["status"], test["seconds"], test["output"])
+                            for test in machine["tests"] if test["verdict"] == "passed"]
+                     for plan, machine in zip(plans, kept) if machine["run"] == run}
+
+    def run_of(self, plans):
+        """The run that results of these plans belong to, so that one that is had anew takes its place in it."""
+        return max(machine["run"] for machine in self.kept(plans)) or time.time_ns()
+
+    def outcome_kept(self, plan, results):
+        """What a run that was stopped left of a machine that had done all."""
+        known = self.kept([plan])[0]
+        return Outcome(plan, known["version"], known["package"], known["release"], results, boots=known["boots"])
 
     def commit(self):
         """What is tried: the sources' commit, and whether they have been changed since."""
@@ -241,8 +259,9 @@ class Laboratory:
             file.unlink(missing_ok=True)
 
 
-def run_all(laboratory, plans, names, at_once, ended_machine=lambda outcome: None):
-    """Carries out the plans, some at the same time, and says how each test ends as it does, and each machine."""
+def run_all(laboratory, plans, names, at_once, passed=None, keep=lambda outcome: None):
+    """Carries out the plans, some at the same time, and says how each test ends as it does. `passed`: results of a run
+    that was stopped, for each plan. keep gets what has come of a plan so far, whenever one of its tests has ended."""
     speaking = threading.Lock()
 
     def say(plan, text):
@@ -251,7 +270,14 @@ def run_all(laboratory, plans, names, at_once, ended_machine=lambda outcome: Non
 
     def one(plan):
         commands = jobs.for_machine(plan.cpus, names, jobs.listed())
-        done = []
+        before = (passed or {}).get(plan, [])
+        known = {result.name for result in before}
+        left = [command for command in commands if command.name not in known]
+        done = list(before)
+        if before:
+            say(plan, f"{len(before)} of {len(commands)} tests have passed in this run, which was stopped")
+            if not left:
+                return laboratory.outcome_kept(plan, before)
 
         def ended(result):
             done.append(result)
@@ -259,15 +285,16 @@ def run_all(laboratory, plans, names, at_once, ended_machine=lambda outcome: Non
             if not result.passed:
                 with speaking:
                     print("\n".join(f"{plan.name:<10} | {line}" for line in result.output), flush=True)
+            keep(Outcome(plan, results=list(done), trouble=STOPPED))
 
         say(plan, f"boots {plan.kernel.package} with {plan.cpus} CPUs")
         outcome = laboratory.carry_out(
-            plan, commands, show=lambda text: text.startswith("the machine ") and say(plan, text), ended=ended)
+            plan, left, show=lambda text: text.startswith("the machine ") and say(plan, text), ended=ended, before=before)
         if outcome.trouble or outcome.unavailable:
             say(plan, outcome.wrong[0])
             _show_console(laboratory, outcome, say)
-        with speaking:
-            ended_machine(outcome)
+        if not outcome.unavailable:
+            keep(outcome)
         return outcome
 
     with ThreadPoolExecutor(max(1, at_once)) as pool:

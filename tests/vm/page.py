@@ -5,6 +5,9 @@ marks."""
 
 import json
 
+import jobs
+from report import STOPPED
+
 BEGIN = "<!-- kernels: written by ./dev vm all -->"
 END = "<!-- end -->"
 
@@ -49,10 +52,13 @@ def cell(machine, names, notes):
         return f"not tried ({notes.number(plain(machine['unavailable']))})"
     ran = [test for test in machine["tests"] if test["name"] in names]
     wrong = [f"{test['name']} {test['verdict']}" for test in ran if test["verdict"] != "passed"]
-    if not ran and machine["trouble"]:
+    if not ran and machine["trouble"] not in ("", STOPPED):
         wrong = [f"the machine {machine['trouble']}"]
     if wrong:
         return f"no ({', '.join(str(notes.number(plain(sentence))) for sentence in wrong)})"
+    expected = {each.name for each in jobs.for_machine(machine["cpus"], [], jobs.listed())}.intersection(names)
+    if not expected <= {test["name"] for test in ran}:
+        return f"not tried ({notes.number('the run was stopped before')})"
     if not ran:
         return f"not tried ({notes.number('one host thread does the work of so many CPUs: a short form only')})"
     parts = [f"`{case.split(':')[0]}` skips itself:{case.partition(':')[2]}"
@@ -63,8 +69,10 @@ def cell(machine, names, notes):
 def offered(machine, capability, notes):
     """Whether the kernel has it, as doctor says."""
     for test in machine["tests"]:
+        if test["name"] != "doctor":
+            continue
         try:
-            found = json.loads("\n".join(test.get("output", [])))["capabilities"][capability]
+            found = json.loads("\n".join(test["output"]))["capabilities"][capability]
         except (ValueError, KeyError):
             continue
         return "yes" if found["present"] else f"no ({notes.number(plain(found['detail']))})"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 MARK = "#hf "
 SKIPPED_STATUS = 77
 TIMED_OUT_STATUS = 124
+STOPPED = "was stopped"     # by people: nothing is wrong with the machine
 
 GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.")
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\S+) \(\d+ ms\)")
