@@ -81,6 +81,14 @@ std::string format_minutes(double seconds) {
     return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+std::string format_two_decimals(double value) {
+    return fmt::format("{:.2f}", value);
+}
+
+std::string format_four_decimals(double value) {
+    return fmt::format("{:.4f}", value);
+}
+
 std::string format_measured(double value) {
     if (std::abs(value) >= 1000 && std::abs(value) < 1e15)
         return fmt::format("{:.0f}", value);

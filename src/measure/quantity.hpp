@@ -13,6 +13,8 @@ std::string format_duration_ns(double value);                   // 87ns, 12.3us,
 std::string format_round_duration_ns(double value);             // 50ns, 1us, 10ms: likewise
 std::string format_ratio(double value);                         // 1.04x, 0.002x, <0.001x, 123x
 std::string format_minutes(double seconds);                     // 0:42, 12:05, 1:02:03
+std::string format_two_decimals(double value);                  // 0.50
+std::string format_four_decimals(double value);                 // 0.5000
 std::string format_measured(double value);                      // any number of a user's program: 123456, 0.00123
 
 } // namespace holdfast::cli

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <thread>
 
-#include "holdfast/flexguard.h"
 #include "hint/switch_storm.h"
+#include "holdfast/flexguard.h"
 #include "monitor/followed_child.hpp"
 
 namespace holdfast::test {

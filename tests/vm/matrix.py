@@ -64,7 +64,8 @@ class Outcome:
 
     def as_json(self, **more):
         return {
-            **more, "kernel": self.plan.kernel.name, "architecture": self.plan.kernel.architecture, "cpus": self.plan.cpus,
+            **more, "kernel": self.plan.kernel.name, "architecture": self.plan.kernel.architecture,
+            "cpus": self.plan.cpus,
             "stands_for": self.plan.kernel.stands_for, "package": self.package, "version": self.version,
             "release": self.release, "passed": self.passed, "trouble": self.trouble, "unavailable": self.unavailable,
             "boots": self.boots,
@@ -289,7 +290,8 @@ def run_all(laboratory, plans, names, at_once, passed=None, keep=lambda outcome:
 
         say(plan, f"boots {plan.kernel.package} with {plan.cpus} CPUs")
         outcome = laboratory.carry_out(
-            plan, left, show=lambda text: text.startswith("the machine ") and say(plan, text), ended=ended, before=before)
+            plan, left, show=lambda text: text.startswith("the machine ") and say(plan, text), ended=ended,
+            before=before)
         if outcome.trouble or outcome.unavailable:
             say(plan, outcome.wrong[0])
             _show_console(laboratory, outcome, say)

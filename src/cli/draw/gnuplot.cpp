@@ -40,7 +40,8 @@ std::string quoted_for_gnuplot(const std::string &text) {
     return quoted + "\"";
 }
 
-std::string gnuplot_terminal(picture_format format, int width, int height) {
+std::string gnuplot_terminal(picture_format format, int height) {
+    constexpr int width = 1000;
     std::string terminal =
         format == picture_format::svg
             ? fmt::format(

@@ -17,7 +17,7 @@ void check_gnuplot(const std::string &otherwise);
 
 // Parts of a script.
 std::string quoted_for_gnuplot(const std::string &text);
-std::string gnuplot_terminal(picture_format format, int width, int height);
+std::string gnuplot_terminal(picture_format format, int height);
 // Above the graph. Labels 1 to 19 are theirs.
 std::string gnuplot_headings(const std::string &title, const std::vector<std::string> &subtitles);
 

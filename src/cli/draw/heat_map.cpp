@@ -9,7 +9,6 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr int width = 1000;
 constexpr int line_height = 26;    // of a row
 constexpr int margin_height = 150; // headings, and below
 constexpr int head_lines = 2;      // of a panel: its title, and the columns' names
@@ -50,7 +49,7 @@ std::string label(const std::string &text, double x, double y, const char *place
                        quoted_for_gnuplot(text), x, y, place, rgb);
 }
 
-std::string cell_text(const heat_cell &cell, std::size_t column, int line) {
+std::string drawn_cell(const heat_cell &cell, std::size_t column, int line) {
     std::string script = fmt::format(
         "set object rectangle from first {}, first {} to first {}, first {} fc rgb '{}' fs solid border rgb "
         "'#ffffff' back\n",
@@ -70,13 +69,13 @@ std::string panel_text(const heat_map &what, const heat_panel &panel, int top) {
         int line = top + head_lines + static_cast<int>(row);
         script += label(what.rows[row], -0.1, line + 0.5, "right", grey);
         for (std::size_t column = 0; column < panel.rows[row].size(); column++)
-            script += cell_text(panel.rows[row][column], column, line);
+            script += drawn_cell(panel.rows[row][column], column, line);
     }
     return script;
 }
 
 std::string script_of(const heat_map &what, picture_format format) {
-    std::string script = gnuplot_terminal(format, width, margin_height + lines_of(what) * line_height);
+    std::string script = gnuplot_terminal(format, margin_height + lines_of(what) * line_height);
     script += gnuplot_headings(what.title, what.subtitles);
     script += "unset border\nunset xtics\nunset ytics\nset lmargin 11\nset rmargin 2\nset bmargin 1\n";
     // Lines are counted downwards.

@@ -9,7 +9,6 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr int width = 1000;
 constexpr int height = 620;
 
 // Okabe and Ito's palette, which colour-blind readers can tell apart, and a point shape each for those without colour.
@@ -133,7 +132,7 @@ std::string mark(const plot &what) {
 
 std::string script_of(const plot &what, picture_format format) {
     extents shown(what);
-    std::string script = gnuplot_terminal(format, width, height);
+    std::string script = gnuplot_terminal(format, height);
     script += "set border 3 lc rgb '#404040'\n"
               "set key outside right center Left reverse samplen 2.5 spacing 1.4 noenhanced\n"
               "set errorbars small\n"

@@ -85,10 +85,6 @@ cell_text showing(std::optional<double> cell_summary::*field, std::string (*form
     };
 }
 
-std::string two_decimals(double value) {
-    return fmt::format("{:.2f}", value);
-}
-
 bool some_have(const summaries &all, std::optional<double> cell_summary::*field) {
     for (const auto &row : all) {
         for (const auto &one : row) {
@@ -97,10 +93,6 @@ bool some_have(const summaries &all, std::optional<double> cell_summary::*field)
         }
     }
     return false;
-}
-
-std::string four_decimals(double value) {
-    return fmt::format("{:.4f}", value);
 }
 
 bool some_rounds_missing(const summaries &all) {
@@ -197,7 +189,7 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
     if (measured(&cell_summary::fairness_factor) &&
         std::any_of(threads.begin(), threads.end(), [](unsigned count) { return count > 1; }))
         text += section("Fairness factor" + over_rounds + " (0.5: fair, 1: half of the threads did everything)",
-                        showing(&cell_summary::fairness_factor, two_decimals));
+                        showing(&cell_summary::fairness_factor, format_two_decimals));
     struct extra {
         std::optional<double> cell_summary::*field;
         std::string (*format)(double);
@@ -205,16 +197,19 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
         const char *remark;
     };
     constexpr extra extras[] = {
-        {&cell_summary::jain_hold, four_decimals, "Jain's index of the time that threads held the lock", " (1: fair)"},
-        {&cell_summary::share_error, four_decimals,
+        {&cell_summary::jain_hold, format_four_decimals, "Jain's index of the time that threads held the lock",
+         " (1: fair)"},
+        {&cell_summary::share_error, format_four_decimals,
          "How far a share of the lock's time was from the weights' share, at worst", ""},
         {&cell_summary::delay_p50_ns, format_duration_ns, "Time that the lock was free while its next owner waited",
          ", median of the sections"},
         {&cell_summary::delay_p99_ns, format_duration_ns, "The same, 99th percentile of the sections", ""},
         {&cell_summary::delay_max_ns, format_duration_ns, "The same, maximum of all", ""},
-        {&cell_summary::burden_jain, two_decimals, "Jain's index of the sections that each worker ran", " (1: even)"},
-        {&cell_summary::same_worker, two_decimals, "Share of the sections on the worker of the section before", ""},
-        {&cell_summary::same_worker_calm, two_decimals, "The same, while nobody waits", ""},
+        {&cell_summary::burden_jain, format_two_decimals, "Jain's index of the sections that each worker ran",
+         " (1: even)"},
+        {&cell_summary::same_worker, format_two_decimals, "Share of the sections on the worker of the section before",
+         ""},
+        {&cell_summary::same_worker_calm, format_two_decimals, "The same, while nobody waits", ""},
         {&cell_summary::bystander_turns_per_s, format_count, "Bystanders' turns per second", ""},
         {&cell_summary::bystander_share, format_ratio, "Bystanders' CPU time",
          " (1: as much as if all tasks got the same)"},

@@ -25,10 +25,6 @@ std::string length_text(double us) {
     return us == 0 ? "0" : format_round_duration_ns(us * 1000);
 }
 
-std::string four_decimals(double value) {
-    return fmt::format("{:.4f}", value);
-}
-
 // The rounds of a contender, beside those of the locks that have no slices.
 cell_summary summary_of(const std::vector<result_record> &records, const contender &whose, double section_us,
                         unsigned threads) {
@@ -161,7 +157,7 @@ std::vector<grid_table> slice_grid::tables(const std::vector<result_record> &rec
                     "Ratio to glibc in the same round" + std::string(rounds > 1 ? ", median" : "") +
                         " (above 1: faster)"},
         column_kind{&cell_summary::wait_max_ns, format_duration_ns, "wait", "Time from request to release, maximum"},
-        column_kind{&cell_summary::jain_hold, four_decimals, "fairness",
+        column_kind{&cell_summary::jain_hold, format_four_decimals, "fairness",
                     "Jain's index of the time that threads held the lock" + over_rounds + " (1: fair)"},
     };
     std::vector<std::string> header{"section"};
@@ -202,7 +198,7 @@ heat_map slice_grid::picture(const std::vector<result_record> &records) const {
               panel_kind{&cell_summary::wait_max_ns, format_duration_ns,
                          of + "longest time from request to release (the darker, the shorter)", false,
                          shorter_is_darker},
-              panel_kind{&cell_summary::jain_hold, four_decimals,
+              panel_kind{&cell_summary::jain_hold, format_four_decimals,
                          of + "Jain's index of the time that threads held the lock (the darker, the fairer)", false,
                          fairer_is_darker(count)}})
             map.panels.push_back(panel_of(rows, kind));

@@ -12,10 +12,6 @@ using statistic = workload_measurement::statistic;
 
 constexpr double fair_enough = 0.7;
 
-statistic field(std::optional<double> result_record::*which) {
-    return [which](const result_record &one) { return one.*which; };
-}
-
 // What `value` is beside the same of another lock in the same round.
 statistic ratio(const workload_measurement &of, const std::string &other, const statistic &value) {
     return [&of, other, value](const result_record &one) -> std::optional<double> {
@@ -44,8 +40,8 @@ std::string best_peer(const workload_measurement &of, unsigned threads, bool fai
     for (const auto &lock : of.locks()) {
         if (is_own(lock))
             continue;
-        auto ops_per_s = of.figure(lock, threads, field(&result_record::ops_per_s)).median;
-        auto fairness = of.figure(lock, threads, field(&result_record::fairness_factor)).median;
+        auto ops_per_s = of.figure(lock, threads, &result_record::ops_per_s).median;
+        auto fairness = of.figure(lock, threads, &result_record::fairness_factor).median;
         if (fair_only && fairness.value_or(0.5) > fair_enough)
             continue;
         if (ops_per_s.value_or(0) > most) {
@@ -74,7 +70,7 @@ std::vector<envelope_cell> envelope_of(const workload_measurement &of, const std
         auto to = [&](const std::string &other, const statistic &value) {
             return other.empty() ? std::nullopt : median_of(ratio(of, other, value));
         };
-        statistic speed = field(&result_record::ops_per_s);
+        statistic speed = &result_record::ops_per_s;
         one.trouble = of.figure(own, threads, speed).trouble;
         one.ops_per_s = median_of(speed);
         one.to_glibc = to("glibc", speed);
@@ -82,11 +78,11 @@ std::vector<envelope_cell> envelope_of(const workload_measurement &of, const std
         one.to_best = to(one.best, speed);
         one.best_fair = best_peer(of, threads, true);
         one.to_best_fair = to(one.best_fair, speed);
-        one.p999_to_glibc = to("glibc", field(&result_record::wait_p999_ns));
+        one.p999_to_glibc = to("glibc", &result_record::wait_p999_ns);
         one.cpu_to_glibc = to("glibc", cpu_of_operation);
-        one.fairness_factor = median_of(field(&result_record::fairness_factor));
-        cell_figure longest = of.figure(own, threads, field(&result_record::wait_max_ns));
-        cell_figure glibcs = of.figure("glibc", threads, field(&result_record::wait_max_ns));
+        one.fairness_factor = median_of(&result_record::fairness_factor);
+        cell_figure longest = of.figure(own, threads, &result_record::wait_max_ns);
+        cell_figure glibcs = of.figure("glibc", threads, &result_record::wait_max_ns);
         if (longest.median)
             one.wait_max_ns = longest.high;
         if (longest.median && glibcs.median && glibcs.high > 0)

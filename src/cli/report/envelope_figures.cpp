@@ -14,18 +14,10 @@
 namespace holdfast::cli::report {
 namespace {
 
-using cells = std::vector<envelope_cell>;
+using envelope_cells = std::vector<envelope_cell>;
 using getter = std::function<std::optional<double>(const envelope_cell &)>;
 
 constexpr double program_at_least = 0.97; // of glibc: 1.0 within noise
-
-std::string ratio_text(double value) {
-    return format_ratio(value);
-}
-
-std::string two_decimals(double value) {
-    return fmt::format("{:.2f}", value);
-}
 
 // A figure that has to stay on one side of a bound, with all numbers of threads or with a part of them. Where our mutex
 // came to grief nothing is kept, whatever its other rounds gave.
@@ -77,18 +69,18 @@ std::vector<table_row> rows_of(const workload_measurement &workload) {
                      of(&envelope_cell::to_best_fair), 0.95, true};
     return {
         {"operations per second", of(&envelope_cell::ops_per_s), format_count, {}},
-        {"to glibc", of(&envelope_cell::to_glibc), ratio_text,
+        {"to glibc", of(&envelope_cell::to_glibc), format_ratio,
          rule{"at least 1.0 of glibc", of(&envelope_cell::to_glibc), 1.0, true}},
-        {"to the best peer", of(&envelope_cell::to_best), ratio_text, best},
-        {"to the best fair peer", of(&envelope_cell::to_best_fair), ratio_text, best_fair},
-        {"p99.9 wait to glibc's", of(&envelope_cell::p999_to_glibc), ratio_text,
+        {"to the best peer", of(&envelope_cell::to_best), format_ratio, best},
+        {"to the best fair peer", of(&envelope_cell::to_best_fair), format_ratio, best_fair},
+        {"p99.9 wait to glibc's", of(&envelope_cell::p999_to_glibc), format_ratio,
          rule{"99.9th percentile of waits at most twice glibc's", of(&envelope_cell::p999_to_glibc), 2, false}},
-        {"longest wait to glibc's", of(&envelope_cell::max_to_glibc), ratio_text,
+        {"longest wait to glibc's", of(&envelope_cell::max_to_glibc), format_ratio,
          rule{"longest wait at most twice glibc's", of(&envelope_cell::max_to_glibc), 2, false}},
         {"longest wait", of(&envelope_cell::wait_max_ns), format_duration_ns,
          rule{"no wait longer than a second", of(&envelope_cell::wait_max_ns), 1e9, false}},
-        {"fairness factor", of(&envelope_cell::fairness_factor), two_decimals, fair},
-        {"CPU time of an operation to glibc's", of(&envelope_cell::cpu_to_glibc), ratio_text,
+        {"fairness factor", of(&envelope_cell::fairness_factor), format_two_decimals, fair},
+        {"CPU time of an operation to glibc's", of(&envelope_cell::cpu_to_glibc), format_ratio,
          rule{"where threads outnumber CPUs, CPU time of an operation at most glibc's", oversubscribed_cpu, 1, false}},
     };
 }
@@ -112,7 +104,7 @@ std::string text_of(const table_row &line, const envelope_cell &cell) {
     return line.format(*value) + (cell.trouble.empty() ? "" : "*");
 }
 
-figure_table cell_table(const workload_measurement &workload, const cells &all) {
+figure_table cell_table(const workload_measurement &workload, const envelope_cells &all) {
     figure_table table;
     table.header.emplace_back("threads");
     for (const auto &cell : all)
@@ -134,7 +126,7 @@ figure_table cell_table(const workload_measurement &workload, const cells &all) 
 }
 
 // "6 of 8", and whether that is what is asked.
-std::vector<table_cell> rule_row(const std::string &where, const rule &one, const cells &all) {
+std::vector<table_cell> rule_row(const std::string &where, const rule &one, const envelope_cells &all) {
     std::size_t met = 0, judged = 0;
     for (const auto &cell : all) {
         verdict is = one.judge(cell);
@@ -152,7 +144,7 @@ void add_workload(const workload_measurement &workload, section &made, figure_ta
     std::string own = own_lock(workload);
     if (own.empty() || !workload.has_lock("glibc") || workload.workload() != "shared-memory" || workload.between_us())
         return;
-    cells all = envelope_of(workload, own);
+    envelope_cells all = envelope_of(workload, own);
     std::string where = workload.workload() + background_phrase(workload.background());
     if (is_long(workload))
         where += ", long cells";
@@ -182,8 +174,9 @@ std::string spread_of(std::vector<double> ratios) {
     return fmt::format("Median over {} of programs and numbers of threads: {}; half of them from {} to {}, all from {} "
                        "to {}.",
                        format_number_of(static_cast<unsigned>(ratios.size()), "cell"),
-                       two_decimals(median(ratios).value_or(0)), two_decimals(at(0.25)), two_decimals(at(0.75)),
-                       two_decimals(ratios.front()), two_decimals(ratios.back()));
+                       format_two_decimals(median(ratios).value_or(0)), format_two_decimals(at(0.25)),
+                       format_two_decimals(at(0.75)), format_two_decimals(ratios.front()),
+                       format_two_decimals(ratios.back()));
 }
 
 std::string own_lock(const program_measurement &of) {

@@ -16,7 +16,7 @@ std::string percent(double share) {
     return fmt::format("{:.7g}%", share * 100);
 }
 
-std::string whole(double value) {
+std::string rounded(double value) {
     return fmt::format("{:.0f}", value);
 }
 
@@ -116,7 +116,7 @@ std::vector<table_cell> runnable_row(const workload_measurement &of, const std::
     if (!usual)
         return {{lock}, {"-"}, {"-"}, {"-"}};
     auto [least, most] = std::minmax_element(counts.begin(), counts.end());
-    return {{lock}, {whole(*usual)}, {whole(*least)}, {whole(*most)}};
+    return {{lock}, {rounded(*usual)}, {rounded(*least)}, {rounded(*most)}};
 }
 
 } // namespace
@@ -159,8 +159,8 @@ std::optional<figure> runnable_threads(const workload_measurement &of, const dra
     plot picture;
     picture.title = title_of(of, "runnable threads over time", threads);
     picture.subtitles = subtitles_of(of.about(), "one round");
-    picture.x = {"milliseconds since the measurement began", scale::linear, whole};
-    picture.y = {"threads of the program that run or want to", scale::log_from_zero, whole};
+    picture.x = {"milliseconds since the measurement began", scale::linear, rounded};
+    picture.y = {"threads of the program that run or want to", scale::log_from_zero, rounded};
     picture.dots = false;
     for (const auto &lock : drawn.among(of.locks())) {
         const result_record *round = first_with_samples(of, lock, threads);

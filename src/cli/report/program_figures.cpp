@@ -12,11 +12,11 @@
 namespace holdfast::cli::report {
 namespace {
 
-std::string whole(double count) {
+std::string count_or_as_told(double count) {
     return count > 0 ? fmt::format("{}", count) : "as told";
 }
 
-std::string times(double value) {
+std::string ratio_text(double value) {
     return fmt::format("{:.4g}x", value);
 }
 
@@ -39,9 +39,9 @@ plot picture_of(const program_measurement &of, const drawn_locks &drawn, const s
     plot picture;
     picture.title = title;
     picture.subtitles = subtitles_of(of.about(), "medians, minimum to maximum" + background_phrase(of.background()));
-    picture.x = {"threads", scale::binary, whole};
+    picture.x = {"threads", scale::binary, count_or_as_told};
     picture.y = {has_ratios(of) ? "speed as a ratio to glibc's" : "what is compared", scale::linear,
-                 has_ratios(of) ? times : format_measured};
+                 has_ratios(of) ? ratio_text : format_measured};
     picture.marked_x = of.cpus();
     picture.mark_label = format_number_of(of.cpus(), "CPU");
     for (const auto &lock : drawn.among(of.locks())) {
@@ -73,7 +73,7 @@ section program_section(const program_measurement &of, const drawn_locks &drawn,
     speed.sentence.front() = static_cast<char>(std::toupper(speed.sentence.front()));
     speed.table.header.emplace_back("threads");
     for (unsigned count : of.threads())
-        speed.table.header.push_back(whole(count));
+        speed.table.header.push_back(count_or_as_told(count));
     for (const auto &lock : of.locks()) {
         std::vector<table_cell> row{{lock}};
         for (unsigned count : of.threads())

@@ -24,10 +24,8 @@
 #include "cli/verbs.hpp"
 #include "measure/quantity.hpp"
 
-namespace holdfast::cli {
+namespace holdfast::cli::report {
 namespace {
-
-using namespace report;
 
 struct report_options {
     std::vector<std::string> results;
@@ -210,9 +208,12 @@ int make_report(const report_options &options) {
 }
 
 } // namespace
+} // namespace holdfast::cli::report
+
+namespace holdfast::cli {
 
 void add_report(CLI::App &app, action &chosen) {
-    auto options = std::make_shared<report_options>();
+    auto options = std::make_shared<report::report_options>();
     CLI::App *verb = app.add_subcommand("report", "Make one HTML page of what bench and compare measured");
     verb->add_option("results", options->results, "Files that bench --json and compare --json wrote")
         ->type_name("FILE...")
@@ -231,7 +232,7 @@ void add_report(CLI::App &app, action &chosen) {
                  "failed.\nExample:\n"
                  "  holdfast bench shared-memory --resume cells.json\n"
                  "  holdfast report cells.json -o report.html --png pictures");
-    verb->callback([options, &chosen] { chosen = [options] { return make_report(*options); }; });
+    verb->callback([options, &chosen] { chosen = [options] { return report::make_report(*options); }; });
 }
 
 } // namespace holdfast::cli

@@ -20,14 +20,6 @@ std::string whole(double count) {
     return fmt::format("{}", count);
 }
 
-std::string two_decimals(double value) {
-    return fmt::format("{:.2f}", value);
-}
-
-std::string four_decimals(double value) {
-    return fmt::format("{:.4f}", value);
-}
-
 std::string short_number(double value) {
     return fmt::format("{:.4g}", value);
 }
@@ -42,10 +34,6 @@ std::string round_seconds(double value) {
 
 std::string seconds(double value) {
     return format_duration_ns(1e9 * value);
-}
-
-statistic field(std::optional<double> result_record::*which) {
-    return [which](const result_record &one) { return one.*which; };
 }
 
 // Of one figure over numbers of threads.
@@ -173,26 +161,26 @@ void add_coroutine_figures(section_maker &maker, const workload_measurement &of)
     maker.add(
         {"burden", "how evenly workers ran the sections",
          "Jain's index of the sections that each worker ran: 1 is even, 1 over the number of workers: one ran all.",
-         "Jain's index", scale::linear, two_decimals, short_number},
-        field(&result_record::burden_jain));
+         "Jain's index", scale::linear, format_two_decimals, short_number},
+        &result_record::burden_jain);
     maker.add({"same-worker", "how many sections stayed on their worker",
                "Share of the sections on the worker of the section before: there the data under the lock is at hand.",
-               "share of the sections", scale::linear, two_decimals, short_number},
-              field(&result_record::same_worker));
+               "share of the sections", scale::linear, format_two_decimals, short_number},
+              &result_record::same_worker);
     maker.add({"same-worker-calm", "how many sections stayed on their worker, while nobody waits",
                "The same in the calm, when each task should run its own: one over the number of CPUs is by chance.",
-               "share of the sections", scale::linear, two_decimals, short_number},
-              field(&result_record::same_worker_calm));
+               "share of the sections", scale::linear, format_two_decimals, short_number},
+              &result_record::same_worker_calm);
     maker.add({"bystanders", "what tasks without the lock got of the CPUs",
                "Their share of the CPU time used, over what it would be if all tasks got the same: 1 is fair.",
                "bystanders' share, fair = 1", scale::logarithmic, format_ratio, times},
-              field(&result_record::bystander_share));
+              &result_record::bystander_share);
     maker.add({"delay", "queuing delay, median", "For how long the lock was free while its next owner waited for it.",
                "queuing delay", scale::logarithmic, format_duration_ns, format_round_duration_ns},
-              field(&result_record::delay_p50_ns));
+              &result_record::delay_p50_ns);
     maker.add({"delay-p99", "queuing delay, 99th percentile", "The same, of one section in a hundred.", "queuing delay",
                scale::logarithmic, format_duration_ns, format_round_duration_ns},
-              field(&result_record::delay_p99_ns));
+              &result_record::delay_p99_ns);
 }
 
 // Where the lock changes its behaviour, and where it is under most pressure.
@@ -219,7 +207,7 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
     maker.add({"throughput", "throughput",
                "Operations that ended within the measurement, over its time: more is better.", "operations per second",
                scale::logarithmic, format_count, format_round_count},
-              field(&result_record::ops_per_s));
+              &result_record::ops_per_s);
     add_coroutine_figures(maker, of);
     for (unsigned threads : telling_threads(of)) {
         maker.add(waiting_times(of, drawn, name, threads));
@@ -228,8 +216,8 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
     maker.add({"fairness", "fairness factor",
                "Share of the operations that the busier half of the threads did: 0.5 is fair, 1 means that the other "
                "half got nothing.",
-               "fairness factor", scale::linear, two_decimals, short_number},
-              field(&result_record::fairness_factor));
+               "fairness factor", scale::linear, format_two_decimals, short_number},
+              &result_record::fairness_factor);
     maker.add(runnable_threads(of, drawn, name, of.threads().back()));
     maker.add({"spins", "spin iterations for each operation",
                "How often waiters polled, over the operations. Locks of libraries, and glibc's, do not tell.",
@@ -244,12 +232,12 @@ section workload_section(const workload_measurement &of, const drawn_locks &draw
               });
     maker.add({"hold-fairness", "Jain's index of the time that threads held the lock",
                "1: all threads held it for as long; 1 over the number of threads: one had it for itself.",
-               "Jain's index", scale::linear, four_decimals, short_number},
-              field(&result_record::jain_hold));
+               "Jain's index", scale::linear, format_four_decimals, short_number},
+              &result_record::jain_hold);
     maker.add({"share-error", "how far shares of the lock's time were from the weights'",
                "The worst thread's distance from its share, relative to that share: 0 is exact.",
-               "relative distance from the share", scale::linear, four_decimals, short_number},
-              field(&result_record::share_error));
+               "relative distance from the share", scale::linear, format_four_decimals, short_number},
+              &result_record::share_error);
     maker.add(thread_times(of, name));
     return maker.take();
 }
@@ -283,8 +271,8 @@ section time_between_section(const std::vector<const workload_measurement *> &of
         plot_line line{lock, {}, drawn.style_of(lock)};
         std::vector<table_cell> row{{lock}};
         for (const auto *one : of) {
-            cell_figure cell = one->figure(lock, threads, field(&result_record::fairness_factor));
-            row.push_back({cell.text(two_decimals)});
+            cell_figure cell = one->figure(lock, threads, &result_record::fairness_factor);
+            row.push_back({cell.text(format_two_decimals)});
             if (cell.median)
                 line.points.push_back({one->between_us().value_or(0), *cell.median, cell.low, cell.high});
         }

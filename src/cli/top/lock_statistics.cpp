@@ -19,7 +19,7 @@ std::uint64_t whole(double value) {
     return value > 0 ? static_cast<std::uint64_t>(std::min(value, highest)) : 0;
 }
 
-distribution distribution_of(const duration_counts &counts) {
+distribution distribution_of(const holdfast::duration_counts &counts) {
     distribution found;
     for (std::size_t i = 0; i < counts.size(); i++) {
         if (counts[i] == 0)
