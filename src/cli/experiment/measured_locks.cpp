@@ -55,8 +55,8 @@ std::vector<std::string> every_lock() {
 
 interposition interposition_of(const std::string &contender) {
     if (contender == unmonitored)
-        return {.lock = "flexguard", .meets_monitor = false};
-    return {.lock = contender};
+        return {.lock = "flexguard", .conf = {}, .meets_monitor = false};
+    return {.lock = contender, .conf = {}};
 }
 
 void add_locks_option(CLI::App &verb, std::vector<std::string> &locks, lock_choice choice) {
