@@ -121,7 +121,8 @@ static struct outcome ask(const char *socket_name, enum hf_request_kind kind, st
         outcome.silent = !comes_within(fd, now.patience_ms);
         if (!outcome.silent)
             take_answer(fd, &outcome);
-        outcome.may_differ = outcome.silent || outcome.reply.status == HF_REPLY_OVER_LIMIT;
+        outcome.may_differ =
+            outcome.silent || outcome.reply.status == HF_REPLY_OVER_LIMIT || outcome.reply.status == HF_REPLY_LATER;
     }
     hf_sys_close(fd);
     return outcome;
@@ -181,12 +182,12 @@ static struct {
     uint64_t apart_ns;
 } later;
 
-static void owe_registration(const char *monitor) {
+static void owe_registration(const char *monitor, uint64_t first_ns) {
     size_t bytes = strlen(monitor) + 1;
     if (!hf_registers_later || bytes > sizeof(later.monitor))
         return;
     memcpy(later.monitor, monitor, bytes);
-    later.apart_ns = HF_LATER_FIRST_NS;
+    later.apart_ns = first_ns;
     hf_store_relaxed(&later.due_ns, hf_monotonic_ns() + later.apart_ns);
     hf_store_relaxed(&hf_registration_is_owed, true);
 }
@@ -230,6 +231,18 @@ void hf_register_later(void) {
     errno = saved_errno;
 }
 
+// A library that does not try again later waits for a monitor that is being loaded, as long as for one that is silent.
+static struct outcome meet_at_start(const char *monitor, int patience_ms) {
+    enum { APART_MS = 5 };
+    struct outcome met = meet_monitor(monitor, (struct moment){patience_ms, .is_start = true});
+    for (int waited_ms = 0; met.reply.status == HF_REPLY_LATER && !hf_registers_later && waited_ms < patience_ms;
+         waited_ms += APART_MS) {
+        hf_timed_sleep(APART_MS * 1000000ull);
+        met = meet_monitor(monitor, (struct moment){patience_ms, .is_start = true});
+    }
+    return met;
+}
+
 // secure_getenv: a set-user-id program does not talk to whoever its caller names.
 void hf_register(void) {
     static bool watches_forks;
@@ -239,11 +252,12 @@ void hf_register(void) {
     const char *monitor = named ? named : HF_SERVICE_SOCKET;
     bool collects = collector && strcmp(collector, monitor) == 0;
     int patience_ms = collects ? HF_COLLECTOR_PATIENCE_MS : HF_REGISTRATION_PATIENCE_MS;
-    struct outcome met = meet_monitor(monitor, (struct moment){patience_ms, .is_start = true});
+    struct outcome met = meet_at_start(monitor, patience_ms);
     collector_is_silent = collects && met.silent;
     if (met.may_differ)
-        owe_registration(monitor);
-    bool answered = met.reply.status == HF_REPLY_DONE || met.reply.status == HF_REPLY_NO_MONITOR;
+        owe_registration(monitor, met.reply.status == HF_REPLY_LATER ? HF_LATER_SOON_NS : HF_LATER_FIRST_NS);
+    bool answered = met.reply.status == HF_REPLY_DONE || met.reply.status == HF_REPLY_NO_MONITOR ||
+                    met.reply.status == HF_REPLY_LATER;
     register_for_statistics(collector, monitor, answered);
     if (collector && !watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, begin_statistics_in_child) == 0;

@@ -138,6 +138,7 @@ monitor_programs::monitor_programs(const monitor_pins &pins, monitor_sight seen,
         throw log.refusal("to read the Preemption Monitor's BPF programs", errno);
     try {
         choose(parts, seen);
+        skeleton_->rodata->page_is_new = pins.directory().empty();
         if (!pins.directory().empty())
             plan_pins(pins.directory());
         load(log);

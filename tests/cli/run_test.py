@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, INTERPOSER, NOBODY, alive, assert_usage_error, wait_until, without_rights
+from conftest import (COMMAND, INTERPOSER, NOBODY, PROGRAMS, alive, assert_usage_error, running, wait_until,
+                      without_rights)
 
 
 
@@ -80,6 +81,21 @@ def test_what_the_user_preloads_stays_preloaded():
 
 def test_no_descriptor_is_left_open(holdfast):
     assert holdfast("run", "--", "ls", "/proc/self/fd").stdout.split() == ["0", "1", "2", "3"]
+
+
+def test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast):
+    """Shown able to fail: without owe_registration for HF_REPLY_LATER."""
+    start_holdfast("run", "--", PROGRAMS / "pthread-objects", "--object", "mutex", "--threads", "8", "--inside", "5000",
+                   "--seconds", "120")
+
+    def listens():
+        return any("bpf-map" in Path(f"/proc/{process}/maps").read_text() for process in running("pthread-objects"))
+
+    try:
+        wait_until(listens, seconds=60)
+    finally:
+        for process in running("pthread-objects"):  # it would outlive holdfast
+            os.kill(process, signal.SIGKILL)
 
 
 def test_glibc_means_as_it_is(holdfast):

@@ -74,6 +74,20 @@ TEST_F(server, GivesAProcessThePage) {
     EXPECT_EQ(serving.status().registered_processes, 0u) << "it has ended";
 }
 
+// Shown able to fail: without the wait in meet_at_start; with a begin() that changes nothing.
+TEST_F(server, IsWaitedForWhileItsMonitorIsLoaded) {
+    monitor_server soon(nullptr, listening_socket(), household_of(getuid()));
+    soon.expect_monitor();
+    EXPECT_TRUE(in_child(soon, [] { return !hf_hint_has_monitor() && !hf_spinning_pays(); }));
+    EXPECT_EQ(soon.status().refusals_total, 0u);
+    std::jthread loader([&] {
+        usleep(20'000);
+        soon.begin(watcher.get());
+    });
+    EXPECT_TRUE(in_child(soon, [] { return registers(); }));
+    EXPECT_GE(soon.status().registrations_total, 1u);
+}
+
 TEST_F(server, FollowsWhoRegistered) {
     pid_t holder = fork();
     if (holder == 0) {

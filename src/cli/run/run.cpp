@@ -141,12 +141,19 @@ ending run(run_options &options) {
         say("holdfast: {}: it runs as it is\n", why);
         return run_as_it_is(options, user);
     }
-    session session;
-    session.watch_rules(rules);
-    ending end = run_child(options.program, session.preload_environment(options.wanted), user);
+    // A program that is counted is counted from its start.
+    using comes = session::monitor_comes;
+    auto with = std::make_unique<session>(options.wanted.stats ? comes::first : comes::meanwhile);
+    with->watch_rules(rules);
+    ending end =
+        run_child(options.program, with->preload_environment(options.wanted), user, [&with] { with->load_monitor(); });
     if (options.wanted.stats)
-        print_stats(session, options, rules);
-    return end;
+        print_stats(*with, options, rules);
+    if (with->is_settled())
+        return end;
+    // The kernel ends what loads, and takes back what is loaded.
+    [[maybe_unused]] session *still_loading = with.release();
+    return end.at_once();
 }
 
 } // namespace

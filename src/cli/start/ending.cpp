@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace holdfast::cli {
 namespace {
@@ -20,9 +21,11 @@ void leave_no_core() {
 } // namespace
 
 int ending::take() const {
-    if (signal_ == 0)
+    if (signal_ == 0 && !at_once_)
         return status_;
     std::fflush(nullptr); // as exit() would
+    if (signal_ == 0)
+        _exit(status_);
     leave_no_core();
     std::signal(signal_, SIG_DFL);
     sigset_t only;
@@ -30,6 +33,8 @@ int ending::take() const {
     sigaddset(&only, signal_);
     sigprocmask(SIG_UNBLOCK, &only, nullptr);
     std::raise(signal_);
+    if (at_once_)
+        _exit(status_);
     return status_;
 }
 

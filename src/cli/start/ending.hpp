@@ -10,6 +10,13 @@ public:
     ending(int status) : status_(status) {} // not explicit: most verbs know nothing but statuses
     static ending by_signal(int signal) { return {128 + signal, signal}; }
 
+    // Of a process in which a thread is at work that nobody waits for: it is to end at once, with nothing torn down.
+    ending at_once() const {
+        ending such = *this;
+        such.at_once_ = true;
+        return such;
+    }
+
     // Ends this process by the signal, if it was one: to be called when all is cleaned up. Otherwise, or where that
     // does not end it (as the first process of a container), returns the status to exit with: 128 + the signal.
     int take() const;
@@ -19,6 +26,7 @@ private:
 
     int status_;
     int signal_ = 0;
+    bool at_once_ = false;
 };
 
 } // namespace holdfast::cli

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/signals_blocked.hpp"
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
 #include "cli/start/invoker.hpp"
@@ -94,15 +95,19 @@ std::string low_limit() {
 
 } // namespace
 
-session::session() : service_(service_for_programs()) {
+void session::make_monitor() {
     try {
-        if (!uses_service())
-            monitor_ = std::make_unique<monitor>();
+        monitor_ = std::make_unique<monitor>();
     } catch (const monitor_unavailable &unavailable) {
         std::string low = low_limit();
         why_no_monitor_ = low.empty() ? unavailable.what() : low;
         refusal_log_ = unavailable.log();
     }
+}
+
+session::session(monitor_comes when) : service_(service_for_programs()) {
+    if (!uses_service() && when == monitor_comes::first)
+        make_monitor();
     std::optional<invoker> user = invoker_before_sudo();
     try {
         server_ = std::make_unique<monitor_server>(monitor_.get(), listening_socket(),
@@ -111,6 +116,26 @@ session::session() : service_(service_for_programs()) {
         std::string low = low_limit();
         throw failure(low.empty() ? error.what() : low);
     }
+    if (!uses_service() && when == monitor_comes::meanwhile) {
+        server_->expect_monitor();
+        settled_ = false;
+    }
+}
+
+session::~session() = default;
+
+void session::load_monitor() {
+    if (settled_)
+        return;
+    signals_blocked in_the_thread;
+    loader_ = std::jthread([this] {
+        try {
+            make_monitor();
+        } catch (const std::exception &) { // there is no memory: as good as none
+        }
+        server_->begin(monitor_.get());
+        settled_ = true;
+    });
 }
 
 std::vector<left_out_part> session::left_out() const {

@@ -3,10 +3,12 @@
 // one), a server for the programs to meet it, and the environment that makes an unmodified program use a lock.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,7 +44,17 @@ environment environment_without_holdfast();
 class session {
 public:
     // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
-    session();
+    session() : session(monitor_comes::first) {}
+
+    // Meanwhile: programs can be started at once, and load_monitor() is called when the first one has been: it returns
+    // at once, too. Programs register once the monitor is there (hint/registration.h); until then their waiters block.
+    // What is said of the monitor, and of what it has counted, is not to be asked for.
+    enum class monitor_comes { first, meanwhile };
+    explicit session(monitor_comes when);
+    void load_monitor();
+    // Is the monitor there, if there can be one? If not, the session takes as long to be destroyed as that takes.
+    bool is_settled() const { return settled_; }
+    ~session();
 
     bool has_monitor() const { return uses_service() || monitor_; }
     bool uses_service() const { return service_.is == service_report::state::running; }
@@ -71,11 +83,15 @@ public:
     environment preload_environment(const interposition &wanted) const;
 
 private:
-    service_report service_;           // as it was at the beginning
+    service_report service_; // as it was at the beginning
+    void make_monitor();
+
     std::unique_ptr<monitor> monitor_; // outlives the server
     std::unique_ptr<monitor_server> server_;
     std::string why_no_monitor_;
     std::string refusal_log_;
+    std::atomic<bool> settled_ = true;
+    std::jthread loader_;
 };
 
 // All lock names that a user may give: "glibc", "default", and the ones of lock_list.def.

@@ -83,6 +83,10 @@ static void end_storms(struct hf_hint_page *page) {
         element(page->group, i)->left_alone_until_ns = 0;
 }
 
+// No monitor has written to it: it is all zeroes. Spares the kernel's verifier the loops below, which it follows turn
+// by turn: 6 of the 37 ms that loading takes otherwise.
+const volatile bool page_is_new = false;
+
 // Run before anything is attached: there are no marks yet, and who listens to this page already asks the machine's
 // count. Totals start with the monitor, too.
 SEC("syscall")
@@ -90,6 +94,8 @@ int reset(void *context) {
     struct hf_hint_page *page = hint_page();
     if (!page)
         return 1;
+    if (page_is_new)
+        return 0;
     for (int i = 0; i < HF_HINT_GROUPS; i++)
         set_group(page, i, HF_SCOPE_MACHINE, HF_SCOPE_MACHINE);
     end_storms(page);

@@ -42,7 +42,8 @@ struct monitor_server::serving {
     admission admits;
     std::uint64_t began_ns = hf_monotonic_ns();
 
-    mutable std::mutex books; // all below
+    mutable std::mutex books; // all below, and kernel_monitor
+    bool expects_monitor = false;
     registered_processes registered;
     std::uint64_t registrations = 0;
     std::uint64_t refusals = 0;
@@ -91,7 +92,7 @@ struct monitor_server::serving {
     }
 
     answer refuse(hf_reply_status verdict) {
-        refusals += verdict != HF_REPLY_NO_MONITOR && verdict != HF_REPLY_ABSENT;
+        refusals += verdict != HF_REPLY_NO_MONITOR && verdict != HF_REPLY_LATER && verdict != HF_REPLY_ABSENT;
         return answer_of(verdict);
     }
 
@@ -125,7 +126,7 @@ struct monitor_server::serving {
 
     hf_reply_status follow(const hf_request &request, peer &&who, int connection, std::uint32_t &group) {
         if (!kernel_monitor)
-            return HF_REPLY_NO_MONITOR;
+            return expects_monitor ? HF_REPLY_LATER : HF_REPLY_NO_MONITOR;
         if (who.pid == 0)
             return HF_REPLY_UNKNOWN;
         std::optional<cpu_set> cpus = allowed_cpus(who.pid);
@@ -226,6 +227,19 @@ monitor_server::monitor_server(monitor *kernel_monitor, listening_socket socket,
     : serving_(std::make_unique<serving>(kernel_monitor, std::move(socket), std::move(admits), by)) {}
 
 monitor_server::~monitor_server() = default;
+
+void monitor_server::expect_monitor() {
+    std::lock_guard guard(serving_->books);
+    serving_->expects_monitor = true;
+}
+
+void monitor_server::begin(monitor *kernel_monitor) {
+    std::lock_guard guard(serving_->books);
+    serving_->expects_monitor = false;
+    serving_->kernel_monitor = kernel_monitor;
+    if (kernel_monitor)
+        serving_->programs.emplace(*kernel_monitor, scoping::machine);
+}
 
 const std::string &monitor_server::socket_name() const {
     return serving_->socket.name();

@@ -34,6 +34,11 @@ public:
     monitor_server(const monitor_server &) = delete;
     monitor_server &operator=(const monitor_server &) = delete;
 
+    // Of one that has no monitor: processes that want to register are asked to come again later, until begin() says
+    // what there is (nullptr: none).
+    void expect_monitor();
+    void begin(monitor *kernel_monitor);
+
     // What to set HOLDFAST_SOCKET to, and HOLDFAST_STATS.
     const std::string &socket_name() const;
 
