@@ -2,7 +2,8 @@
 """./dev matrix's own parts: its list of suites, its page, and that nothing is left behind in a chroot.
 
 Shown able to fail: mounts made without a namespace of their own; processes that nobody ends; a page that forgets the
-text behind its part; a trial that failed told as a yes.
+text behind its part; a trial that failed told as a yes; a trial that has passed carried out again; a run that has
+passed never begun anew.
 """
 
 import importlib.machinery
@@ -18,6 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import page
+import trials
 from chroot import Chroot
 
 
@@ -63,6 +65,33 @@ def test_rows_go_by_the_number_of_glibc_and_failures_are_said():
     table = page.table([result("sid", "2.43", passed=False), result("bookworm", "2.36")])
     assert table.index("bookworm") < table.index("sid")
     assert "| sid | 2.43 | no: not Holdfast's: cond | yes | 7 tests, 70 cases | gcc-14: yes | clang-19: yes |" in table
+
+
+def test_a_run_goes_on_with_what_has_not_passed(tmp_path):
+    file, done = tmp_path / "result.json", []
+
+    def run(good, stopped_before=None):
+        def trial(name):
+            if name == stopped_before:
+                raise KeyboardInterrupt
+            done.append(name)
+            return trials.Outcome(name, name in good, "")
+
+        kept = {"trials": []}
+        done.clear()
+        names = {name: lambda name=name: trial(name) for name in ("a", "b", "c")}
+        for outcome in trials.carry_out(names, trials.passed_in(file)):
+            kept["trials"].append(outcome.as_json())
+            trials.keep(file, kept)
+        trials.keep(file, {**kept, "over": True})
+        return list(done)
+
+    with pytest.raises(KeyboardInterrupt):
+        run("abc", stopped_before="b")
+    assert done == ["a"]
+    assert run("ac") == ["b", "c"]
+    assert run("abc") == ["b"]
+    assert run("abc") == ["a", "b", "c"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")

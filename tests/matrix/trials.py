@@ -135,19 +135,46 @@ class Laboratory:
         return Outcome("conformance", True, f"{len(tests)} tests, {cases} cases")
 
 
-def all_of(laboratory, short, builds):
-    """Each trial of a suite, one after the other; what can't be made is a failure of its trial."""
+def of_suite(laboratory, short, builds):
+    """The trials of a suite: their names, and what carries each out."""
     suite = laboratory.suite
-    newest = [lambda: laboratory.build_product(suite.gccs[-1])]
-    compilers = [] if short else [lambda each=each: laboratory.build_product(each) for each in suite.gccs[:-1]]
-    clangs = [] if short else [lambda each=each: laboratory.build_bpf(each) for each in suite.clangs]
-    for trial, name in [(laboratory.exports, "exports"), (laboratory.whose_objects, "objects"),
-                        (lambda: laboratory.conformance(short), "conformance"),
-                        *((each, "build") for each in (newest + compilers + clangs if builds else []))]:
+    gccs = suite.gccs[-1:] if short else suite.gccs[-1:] + suite.gccs[:-1]
+    clangs = () if short else suite.clangs
+    trials = {"exports": laboratory.exports, "objects": laboratory.whose_objects,
+              "conformance": lambda: laboratory.conformance(short)}
+    if builds:
+        trials |= {f"build {each}": lambda each=each: laboratory.build_product(each) for each in gccs}
+        trials |= {f"build {each}": lambda each=each: laboratory.build_bpf(each) for each in clangs}
+    return trials
+
+
+def carry_out(trials, passed):
+    """Each, one after the other, but for those that have passed; what can't be made is a failure of its trial."""
+    for name, trial in trials.items():
+        if name in passed:
+            yield passed[name]
+            continue
         try:
             yield trial()
         except ChrootError as why:
             yield failed(name, str(why))
+
+
+def keep(file, result):
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(result, indent=1) + "\n")
+    part.rename(file)
+
+
+def passed_in(file):
+    """The trials that have passed in a suite's run that was stopped or had failures: for each name, its outcome."""
+    try:
+        known = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    if known.get("over") and all(each["passed"] for each in known["trials"]):
+        return {}
+    return {each["trial"]: Outcome(**each) for each in known["trials"] if each["passed"]}
 
 
 def kept_in(folder):
