@@ -36,7 +36,7 @@
 //     may have had was one of the word's (word.I2, park/word_lock.h). So who joins will take the mutex again.
 // condition.C6  A condition variable that nobody waits for is zero, and one that is closed has no waiters: it is
 //     closed, its list emptied, and a waiter refused, under its list's lock.
-// Modelled in verify/lock/condition.pml.
+// Modelled in verify/lock/condition.pml; the turn's word in turn.pml, closing in condition_close.pml.
 #ifndef HF_LOCK_POSIX_CONDITION_H
 #define HF_LOCK_POSIX_CONDITION_H
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A waiter's turn at a condition variable: the word that it sleeps on, with the kernel's compare, and every way out of
+// the sleep: the turn, a deadline, a cancellation at any instruction. C code: hf_condition_sleep, hf_waiter_leave,
+// hf_waiter_give_turn, hf_waiter_move_to in src/lock/posix/condition.c. condition.pml has lists, mutex and several
+// waiters, and takes a turn for one step.
+//
+//     NONE --- the waiter is about to sleep ---> ASLEEP
+//     NONE, ASLEEP --- the chooser gives it (and wakes whom it finds ASLEEP) ---> GIVEN
+//
+// MOVES: the chooser moves the sleep to the mutex's word, which somebody wakes later.
+//
+// C2  A CHOSEN waiter does not go before its turn, so its node is there as long as the chooser touches it.
+// And no deadlock: the waiter ends, however it is chosen.
+bit C2;
+#define ASSERT(invariant, condition) assert(invariant || (condition))
+
+mtype = { NONE, ASLEEP, GIVEN, WAITING, CHOSEN, GONE, AWAKE, ON_TURN, ON_MUTEX };
+
+mtype turn = NONE;
+mtype state = WAITING;
+mtype sleep = AWAKE; // the kernel's: on which word the waiter sleeps
+bool node_is_gone;   // ghost
+
+inline touch() {
+    ASSERT(C2, !node_is_gone)
+}
+
+proctype Waiter() {
+    bool may_leave = true; // by its deadline, or cancelled
+
+    if // polls first, or not
+    :: turn == GIVEN -> goto out
+    :: true
+    fi;
+
+falls_asleep:
+#ifdef MUTANT_STORES_ASLEEP
+    turn = ASLEEP;
+#else
+    atomic {
+        if
+        :: turn == NONE -> turn = ASLEEP
+        :: else
+        fi
+    };
+#endif
+
+looks:
+    if
+    :: turn == GIVEN -> goto out
+    :: turn != GIVEN
+    :: may_leave -> goto leaves
+    fi;
+    atomic {
+        if
+#ifdef MUTANT_SLEEPS_UNCOMPARED
+        :: true -> sleep = ON_TURN
+#else
+        :: turn == ASLEEP -> sleep = ON_TURN
+        :: else -> goto looks
+#endif
+        fi
+    };
+    if
+    :: sleep == AWAKE -> goto looks
+    :: atomic { may_leave -> sleep = AWAKE }
+    fi;
+
+leaves: // under the list's lock
+    may_leave = false;
+    atomic {
+        if
+        :: state == WAITING -> state = GONE; goto out
+        :: state == CHOSEN
+        fi
+    };
+#ifdef MUTANT_LEAVES_BEFORE_ITS_TURN
+    goto out;
+#endif
+    goto falls_asleep;
+
+out:
+    node_is_gone = true
+}
+
+proctype Chooser() {
+    mtype before;
+
+    atomic { // under the list's lock
+        if
+        :: state == WAITING -> state = CHOSEN
+        :: state == GONE -> goto finished
+        fi
+    };
+#ifdef MOVES
+    touch();
+    atomic {
+        if
+        :: sleep == ON_TURN -> sleep = ON_MUTEX
+        :: else
+        fi
+    };
+#endif
+    touch();
+#ifdef MUTANT_GIVES_UNLOOKED
+    before = turn;
+    turn = GIVEN;
+#else
+    atomic { before = turn; turn = GIVEN };
+#endif
+#ifdef MUTANT_TOUCHES_AFTER_GIVING
+    touch();
+#endif
+    if
+    :: atomic { before == ASLEEP && sleep == ON_TURN -> sleep = AWAKE } // by the address alone
+    :: atomic { before != ASLEEP || sleep != ON_TURN }
+    fi;
+
+#ifdef MOVES
+#ifndef MUTANT_NOBODY_UNLOCKS
+    do // an unlock of the mutex, which the chooser has
+    :: atomic { sleep == ON_MUTEX -> sleep = AWAKE }
+    :: node_is_gone -> break
+    od;
+#endif
+#endif
+
+finished:
+    skip
+}
+
+init {
+    atomic {
+        run Waiter();
+        run Chooser()
+    }
+}
