@@ -206,6 +206,18 @@ def test_a_run_that_was_stopped_goes_on_with_what_has_not_passed(monkeypatch, tm
     assert kept[0][0] == kept[1][0] < kept[2][0]
 
 
+def test_tests_that_are_named_take_their_place_in_the_run(monkeypatch, tmp_path):
+    fake = FakeMachine(monkeypatch, tmp_path, ONE + "echo '#hf done'", BOTH.replace(ONE, ""))
+    commands = [jobs.Command(name, ("every",), 1, "true") for name in ("one", "two")]
+    monkeypatch.setattr(jobs, "listed", lambda: commands)
+    plans, passed = [matrix.Plan(KERNEL, 2)], []
+    for names in (["one"], []):
+        run, before = fake.laboratory.stopped_run(plans)
+        matrix.run_all(fake.laboratory, plans, names, 1, before, lambda got: fake.laboratory.keep(got, run))
+        passed.append(fake.laboratory.kept(plans)[0]["passed"])
+    assert fake.asked_for == [["one"], ["two"]] and passed == [False, True]
+
+
 def test_each_test_is_kept_when_it_ends(monkeypatch, tmp_path):
     laboratory, kept = FakeMachine(monkeypatch, tmp_path, HANG, HANG.replace(ONE, "")).laboratory, []
     commands = [jobs.Command(name, ("every",), 1, "true") for name in ("one", "two")]

@@ -206,11 +206,22 @@ class Laboratory:
         return self.work / "results" / f"{plan.name.replace('/', '-')}.json"
 
     def keep(self, outcome, run):
-        """Leaves what came of a list, or of its first tests, for the page, and for a run that goes on."""
+        """Leaves what came of a list, or of some of its tests, for the page, and for a run that goes on: beside what
+        others of the list came to in the same run."""
+        before = self.kept([outcome.plan])[0]
+        new = outcome.as_json(run=run, commit=self.commit())
+        if before["run"] == run:
+            names = {test["name"] for test in new["tests"]}
+            new["tests"] = [test for test in before["tests"] if test["name"] not in names] + new["tests"]
+            new |= {key: new[key] or before[key] for key in ("version", "package", "release", "boots")}
+        order = [command.name for command in jobs.for_machine(outcome.plan.cpus, [], jobs.listed())]
+        if not new["trouble"] and not {test["name"] for test in new["tests"]}.issuperset(order):
+            new["trouble"] = STOPPED
+        new["passed"] = not new["trouble"] and all(test["verdict"] == "passed" for test in new["tests"])
         file = self._kept_in(outcome.plan)
         file.parent.mkdir(exist_ok=True)
         part = file.with_suffix(".part")
-        part.write_text(json.dumps(outcome.as_json(run=run, commit=self.commit()), indent=1) + "\n")
+        part.write_text(json.dumps(new, indent=1) + "\n")
         part.rename(file)
 
     def kept(self, plans):

@@ -21,7 +21,7 @@ COLUMNS = {
     "futex view": ("futex_watch",),
     "service": ("service", "restart"),
     "statistics": ("statistics",),
-    "run": ("run",),
+    "run": ("run", "commit_limit"),
     "soak": ("soak",),
 }
 
