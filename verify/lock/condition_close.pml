@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Condition variables are left to glibc's functions while threads use them: one condition variable, a waiter, a signaller
-// and the closer; then a library that knows glibc's functions alone. C code: hf_policy_leave_objects_to_glibc in
-// src/preload/policy.c, hf_conditions_close in src/lock/posix/condition.c, src/preload/cond.c.
+// Condition variables are left to glibc's functions while threads use them: one condition variable, a waiter, a
+// signaller and the closer; or, in the signaller's place, a library that knows glibc's functions alone. C code:
+// hf_policy_leave_objects_to_glibc in src/preload/policy.c, hf_conditions_close in src/lock/posix/condition.c,
+// src/preload/cond.c.
 //
 //     policy:               OURS --- LEFT_ONE_BY_ONE ---------------------- GLIBCS
-//     this one, meanwhile:                  closed under its list's lock: its waiters are woken, and who comes is refused
+//     this one, meanwhile:                  closed, under its list's lock: waiters are woken, and new ones refused
 //
 // C6  glibc's functions come to a condition variable only when nobody waits for it by ours.
 // And no deadlock: the waiter ends, so no signal is lost.
