@@ -155,6 +155,21 @@ void simulation::sleep_for(std::uint64_t ns) {
     charge_ns(machine_.call_ns);
 }
 
+// As Linux from 6.18 on: what is left of its slice counts as used.
+void simulation::yield() {
+    if (!executing_)
+        return;
+    charge_ns(machine_.call_ns);
+    enter_kernel();
+    cpu &one = *me_;
+    if (one.queue.empty())
+        return;
+    counts_.yields++;
+    self().used += ps(machine_.slice_ns);
+    switch_threads(one, now());
+    run_others();
+}
+
 // membarrier: each CPU that runs one of ours is interrupted.
 void simulation::fence_all() {
     if (!executing_)

@@ -86,8 +86,8 @@ struct cpu {
 
 struct counts {
     std::uint64_t switches = 0, preemptions = 0, critical_preemptions = 0, critical_sleeps = 0, storms = 0, wakes = 0,
-                  wakes_of_nobody = 0, sleeps = 0, sleeps_refused = 0, short_sleeps = 0, fences = 0, migrations = 0,
-                  misses = 0, accesses = 0;
+                  wakes_of_nobody = 0, sleeps = 0, sleeps_refused = 0, short_sleeps = 0, yields = 0, fences = 0,
+                  migrations = 0, misses = 0, accesses = 0;
 };
 
 enum class outcome { time_is_over, all_done, stuck, nobody_gets_on, stopped };
@@ -140,6 +140,7 @@ public:
     void wake(const std::uint32_t *word, int count, std::uint32_t kind);
     void move(const std::uint32_t *from, const std::uint32_t *to);
     void sleep_for(std::uint64_t ns);
+    void yield();
     void fence_all();
 
     thread &self() { return *me_->current; }

@@ -17,6 +17,7 @@
 #include "park/futex.h"
 #include "park/membarrier.h"
 #include "park/timed_sleep.h"
+#include "park/yield.h"
 
 namespace {
 
@@ -131,6 +132,10 @@ void hf_futex_move(const std::uint32_t *from, const std::uint32_t *to) {
 
 void hf_timed_sleep(std::uint32_t ns) {
     machine()->sleep_for(ns);
+}
+
+void hf_yield(void) {
+    machine()->yield();
 }
 
 bool hf_heavy_fence_is_quick(void) {

@@ -67,6 +67,10 @@ static inline long hf_sys_getcpu(unsigned *cpu) {
     return hf_system_call(SYS_getcpu, (long)cpu, 0, 0, 0, 0, 0);
 }
 
+static inline long hf_sys_sched_yield(void) {
+    return hf_system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
 // How many bytes of the mask the kernel has written.
 static inline long hf_sys_sched_getaffinity(long thread, size_t bytes, void *mask) {
     return hf_system_call(SYS_sched_getaffinity, thread, (long)bytes, (long)mask, 0, 0, 0);

@@ -256,11 +256,10 @@ static void note_hold(char *memory, uint64_t lock, struct hf_thread_record *self
         add(&header_in(memory)->not_noted, 1);
 }
 
-void hf_note_release(struct hf_thread_record *self) {
+static void note_release(struct hf_thread_record *self) {
     const void *lock = self->observed;
     const struct hf_observation *seen = hf_observation_of(self);
     uint64_t held_ticks = ticks_since(seen->since_ticks);
-    hf_store_relaxed(&self->observed, NULL);
     char *memory = hf_load_relaxed(&hf_noting.memory);
     struct hf_lock_statistics *entry =
         memory ? entry_of(memory, (uintptr_t)lock, (enum hf_statistics_kind)seen->kind) : NULL;
@@ -271,6 +270,12 @@ void hf_note_release(struct hf_thread_record *self) {
     add(&entry->hold_histogram[hf_histogram_bucket(held_ticks)], seen->stands_for);
     raise_to(&entry->longest_hold_ticks, held_ticks, &entry->longest_holder, self->tid);
     note_hold(memory, (uintptr_t)lock, self, held_ticks * seen->stands_for, HF_HOLD_ESTIMATED);
+}
+
+void hf_note_release(struct hf_thread_record *self) {
+    if (hf_observation_of(self)->stands_for != 0)
+        note_release(self);
+    hf_store_relaxed(&self->observed, NULL);
 }
 
 void hf_note_held(const void *lock, struct hf_thread_record *self, uint64_t ticks) {
@@ -290,16 +295,25 @@ static void observe(const void *lock, struct hf_thread_record *self, const struc
         note_without_hold(lock, seen);
         return;
     }
-    if (self->observed)
+    if (self->observed && hf_observation_of(self)->stands_for != 0)
         note_without_hold(self->observed, hf_observation_of(self));
     *hf_observation_of(self) = *seen;
     hf_observation_of(self)->since_ticks = hf_ticks();
     hf_store_relaxed(&self->observed, lock); // last: the monitor may look at any time
 }
 
+// Observed for nothing but the end of its turn (lock/wait/turn.h).
+static void look_up_at_release(const void *lock, struct hf_thread_record *self) {
+    hf_observation_of(self)->stands_for = 0;
+    hf_store_relaxed(&self->observed, lock);
+}
+
 void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind) {
-    struct hf_thread_counters *counters = hf_counters(self);
-    hf_store_relaxed(&counters->next_noted, counters->acquisitions + HF_NOTED_PERIOD);
+    if (!hf_next_is_to_be_noted(self)) {
+        if (kind == HF_STATISTICS_MUTEX && (!self->observed || hf_observation_of(self)->stands_for == 0))
+            look_up_at_release(lock, self);
+        return;
+    }
     observe(lock, self, &(struct hf_observation){.stands_for = HF_NOTED_PERIOD, .way = HF_ACQUIRED_FREE, .kind = kind});
 }
 

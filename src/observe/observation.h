@@ -93,7 +93,7 @@ static inline void hf_wait_awakes(struct hf_wait *wait) {
         wait->asleep_ticks += hf_ticks() - wait->asleep_since;
 }
 
-// The caller has found the lock free and taken it, and hf_count_acquisition said that this is to be noted.
+// The caller has found the lock free and taken it, and hf_count_acquisition said that it is to look up.
 void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind)
     __attribute__((cold, visibility("hidden")));
 
@@ -107,10 +107,17 @@ static inline void hf_note_wait(const void *lock, struct hf_thread_record *self,
         hf_note_wait_slowly(lock, self, kind, wait, acquired);
 }
 
-// Counts an acquisition after a wait. When its turn to be noted comes in vain, the next one's is as far away as ever.
+// Plans the thread's next look. True when this acquisition is to be noted.
+static inline bool hf_next_is_to_be_noted(struct hf_thread_record *self) {
+    hf_look_up_after(self, HF_LOOKS_APART);
+    return hf_counters(self)->acquisitions % HF_NOTED_PERIOD == 0;
+}
+
+// Counts an acquisition after a wait. When its turn to be noted comes in vain, the next one's is as far away as ever,
+// and so is the next look.
 static inline void hf_count_waited_acquisition(struct hf_thread_record *self) {
     if (HF_UNLIKELY(hf_count_acquisition(self)))
-        hf_store_relaxed(&hf_counters(self)->next_noted, hf_counters(self)->acquisitions + HF_NOTED_PERIOD);
+        hf_next_is_to_be_noted(self);
 }
 
 static inline bool hf_is_observed(const struct hf_thread_record *self, const void *lock) {

@@ -72,18 +72,23 @@ static __attribute__((noinline, cold)) int note_release(const uint32_t *word, st
                                                         enum hf_word_owes owes) {
     hf_word_pay(word, owes);
     hf_note_release(self);
+    hf_turn_look(self);
     return 0;
 }
 
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
+    if (HF_UNLIKELY(turns))
+        hf_critical_enter(self); // until they are given: turn.Y1 (lock/wait/turn.h)
     if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
         hf_flexguard_release(&mutex->word, &mutex->releases, &mutex->fenced, self);
     else
         hf_chosen_release(mutex, self);
-    if (HF_UNLIKELY(turns))
+    if (HF_UNLIKELY(turns)) {
         hf_turns_give_all(turns);
+        hf_critical_leave(self);
+    }
 }
 
 // Type, attributes, rule and discipline: 0 is a normal mutex under FlexGuard. That one, the adaptive and the recursive

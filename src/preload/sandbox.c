@@ -9,6 +9,7 @@
 //                              real-time threads are what they were known as                     thread/realtime.h
 //                              a monitor that wasn't met isn't looked for again                  hint/registration.h
 //                              the number of CPUs stays                                          base/cpu_count.h
+//                              nobody yields its CPU                                             park/yield.h
 //
 // By syscall a program may also make its threads real-time ones (realtime.c).
 //
@@ -24,6 +25,7 @@
 #include "observe/observation.h"
 #include "park/membarrier.h"
 #include "park/sleeper_counts.h"
+#include "park/yield.h"
 #include "preload/symbol_version.h"
 #include "thread/realtime.h"
 #include "thread/thread_record.h"
@@ -53,6 +55,7 @@ static __attribute__((noinline, cold)) void do_without(void) {
     hf_realtime_ask_no_more();
     hf_register_never();
     hf_cpus_forgo();
+    hf_yield_forgo();
 }
 
 static bool makes_realtime_threads(long number, long resource) {

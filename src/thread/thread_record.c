@@ -24,7 +24,6 @@ static struct {
     bool taken_by_stranger; // some, by one that has our memory (vfork), or was forked behind pthread_atfork's back
     uint64_t classes;       // numbers of classes of their own that threads have been given
     uint32_t threads;       // that have ever had a record, in this process and those that it was forked from
-    bool notes;             // acquisitions are to be noted
     struct hf_counters_shared *shared; // NULL: no counters are
     char *shared_end;                  // where those of the last such slab end, which need not be the newest
     bool keeps_maps;                   // no more are shared
@@ -44,6 +43,7 @@ static struct {
 } exit_key;
 
 uintptr_t hf_process_tag;
+uint32_t hf_threads_with_records; // under the pool's lock
 
 // A number of 22 bits, as the kernel's are: 6 in an address's alignment, 16 above it.
 static void tag_process(long process) {
@@ -153,9 +153,10 @@ static void put_back(struct hf_thread_record *record) {
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
     hf_store_relaxed(&record->share_class, 0);
     record->observed = NULL;
-    record->episode = (struct hf_contention_episode){0};
+    record->turn = (struct hf_turn){0};
     own->free_next = pool.free;
     pool.free = record;
+    hf_store_relaxed(&hf_threads_with_records, hf_load_relaxed(&hf_threads_with_records) - 1);
 }
 
 // Is this record, which was handed out, that of a thread which locked after the last of its destructors, and is gone?
@@ -242,12 +243,11 @@ static struct hf_thread_record *take(void) {
     if (!record)
         return share_overflow();
     pool.taken++;
+    hf_store_relaxed(&hf_threads_with_records, hf_load_relaxed(&hf_threads_with_records) + 1);
     record->tid = hf_tid_asked();
     hf_store_relaxed(&record->share_class, ++pool.classes << 1);
-    struct hf_thread_counters *counters = hf_counters(record);
     // A record that is used again goes on counting: so threads that do not live long are seen, too.
-    if (pool.notes && !counters->next_noted)
-        counters->next_noted = counters->acquisitions + HF_NOTED_PERIOD;
+    hf_look_up_after(record, HF_LOOKS_APART);
     return record;
 }
 
@@ -269,7 +269,6 @@ static __attribute__((noinline)) void start_over_in_child(void) {
     pool.word = HF_WORD_FREE;
     forget_slabs();
     pool.shared = NULL;
-    pool.notes = false;
     pool.process = hf_tids_are_libcs() ? 0 : hf_sys_getpid(); // see start_over_by_handler
     pool.taken_by_stranger = false;
     hf_fork_mark_known(&page.mark, &saved);
@@ -450,7 +449,6 @@ static int begin_sharing(int fd, size_t offset, struct hf_counters_shared *told)
     hf_sys_madvise(counters, HF_SLAB_COUNTERS_BYTES, MADV_DONTDUMP);
     pool.shared = told;
     note_shared_counters_of(pool.slab);
-    pool.notes = true;
     return 0;
 }
 

@@ -19,20 +19,25 @@
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "hint/hint_page.h"
-#include "thread/contention_episode.h"
 #include "thread/reads_held.h"
 #include "thread/thread_number.h"
 
+// In microseconds modulo 2^32. Its own thread alone looks at it.
+struct hf_turn {
+    uint32_t began_us;
+    uint32_t looked_us; // at the time, last
+};
+
 struct hf_thread_record {
-    struct hf_critical_words critical;    // first, and in one line: the monitor reads them at once
-    struct hf_thread_record *next;        // successor in the queue that this thread is in; written by the successor
-    uint32_t tid;                         // 0 in the record that threads share when memory has run out
-    uint16_t in_slices;                   // how often it is under a guard or in a queue of slices (lock/scl/slices.h)
-    uint16_t asleep;                      // 1 while it sleeps for a lock: advice to others
-    struct hf_queue_node *spare_nodes;    // nodes of queue locks that need one a lock (lock/basic/queue_node.h)
-    uint64_t share_class;                 // whose share of a lock's time it uses (lock/scl/share.h); see below
-    const void *observed;                 // the lock whose release is to be noted (observe/observation.h), or NULL
-    struct hf_contention_episode episode; // at hot locks (lock/wait/yield_policy.h)
+    struct hf_critical_words critical; // first, and in one line: the monitor reads them at once
+    struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
+    uint32_t tid;                      // 0 in the record that threads share when memory has run out
+    uint16_t in_slices;                // how often it is under a guard or in a queue of slices (lock/scl/slices.h)
+    uint16_t asleep;                   // 1 while it sleeps for a lock: advice to others
+    struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/basic/queue_node.h)
+    uint64_t share_class;              // whose share of a lock's time it uses (lock/scl/share.h); see below
+    const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
+    struct hf_turn turn;               // on its CPU (lock/wait/turn.h)
 } HF_CACHE_ALIGNED;
 
 // A thread's own class is a number that no other thread of the process ever has, times two; a class that the user has
@@ -49,7 +54,7 @@ struct hf_thread_counters {
     uint64_t spun;          // contended acquisitions that got the lock while spinning
     uint64_t blocked;       // times that the thread went to sleep for a lock
     uint64_t mode_switches; // times that a waiter left the queue because spinning did not pay any more
-    uint64_t next_noted;    // the number of the acquisition that is to be noted next; 0: none is
+    uint64_t next_look;     // the number of the acquisition at which it looks up (hf_count_acquisition)
     uint64_t pending_lock;  // address of a lock that this thread has slept for
     uint64_t pending;       // and how often it has got it so, not yet in the lock's entry
 } HF_CACHE_ALIGNED;
@@ -98,6 +103,9 @@ struct hf_counters_shared {
 // for the lines that go to another CPU, is lost in the others' time.
 enum { HF_NOTED_PERIOD = 4093 };
 
+// And at one in so many it looks whether its turn is over (lock/wait/turn.h).
+enum { HF_LOOKS_APART = 256 };
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -137,12 +145,25 @@ static inline struct hf_observation *hf_observation_of(struct hf_thread_record *
 // Adds one to a counter of the calling thread: a plain load and store, since nobody else writes it.
 #define hf_count(self, counter) hf_store_relaxed(&hf_counters(self)->counter, hf_counters(self)->counter + 1)
 
-// Counts an acquisition, and says whether it is one to be noted.
+// Counts an acquisition, and says whether the thread is to look up: it is one to be noted, or its turn may be over
+// (lock/wait/turn.h).
 static inline bool hf_count_acquisition(struct hf_thread_record *self) {
     struct hf_thread_counters *counters = hf_counters(self);
     uint64_t number = counters->acquisitions + 1;
     hf_store_relaxed(&counters->acquisitions, number);
-    return number == counters->next_noted;
+    return number == counters->next_look;
+}
+
+// After so many more, or at the next one to be noted.
+static inline void hf_look_up_after(struct hf_thread_record *self, unsigned acquisitions) {
+    uint64_t number = hf_counters(self)->acquisitions, noted = (number / HF_NOTED_PERIOD + 1) * HF_NOTED_PERIOD;
+    hf_store_relaxed(&hf_counters(self)->next_look, number + acquisitions < noted ? number + acquisitions : noted);
+}
+
+// Of who holds a lock now, as it does at the next acquisitions of the same order, and not at others.
+static inline void hf_look_up_soon(struct hf_thread_record *self) {
+    enum { HF_LOOK_SOON = 7 };
+    hf_look_up_after(self, HF_LOOK_SOON);
 }
 
 static inline uint32_t hf_tid(const struct hf_thread_record *self) {
@@ -171,6 +192,9 @@ static inline void hf_thread_awakes(struct hf_thread_record *self) {
 
 // From now on records that exited threads have left behind are not looked for: nobody asks the kernel for them.
 void hf_thread_records_stay_left(void);
+
+// How many have one now, those included that have left theirs behind.
+extern uint32_t hf_threads_with_records __attribute__((visibility("hidden")));
 
 // Has no second thread had a record yet, here or in the processes that this one was forked from?
 bool hf_thread_was_always_alone(void);

@@ -190,7 +190,7 @@ TEST_F(statistics, NeedsNoDescriptorInTheProcess) {
         registers_and_locks();
         int after = dup(0);
         close(after);
-        return after == lowest && hf_counters(hf_self())->next_noted != 0;
+        return after == lowest && hf_counters(hf_self())->next_look != 0;
     });
     EXPECT_TRUE(sees(holder.pid()));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What is noted of locks, as a reader sees it. Without a monitor: who finds a lock held goes to sleep.
 //
-// Shown able to fail: with next_noted left as it is in hf_note_free (OneInAPeriod…, LocksTakenInTurn…); with a period
+// Shown able to fail: with next_look left as it is in hf_note_free (OneInAPeriod…, LocksTakenInTurn…); with a period
 // of 1024 (LocksTakenInTurn…); with nothing added to what is pending (WhatIsPending…, AllThatSlept…); with a store for
 // the compare-and-swap in entry_of (ThreadsThatRace…); without counting what finds no place (AFullTable…); without
 // MADV_WIPEONFORK (AForkedChild…); with hf_is_observed true for any lock (LockCoupling…); with the same lock kept
@@ -93,7 +93,8 @@ std::uint64_t total(const duration_counts &counts) {
 void in_a_thread(const std::function<void()> &body) {
     std::thread([&body] {
         hf_thread_counters *counters = hf_counters(hf_self());
-        counters->next_noted = counters->acquisitions + HF_NOTED_PERIOD;
+        counters->acquisitions += HF_NOTED_PERIOD - counters->acquisitions % HF_NOTED_PERIOD;
+        hf_look_up_after(hf_self(), HF_LOOKS_APART);
         body();
     }).join();
 }
@@ -183,7 +184,7 @@ TEST_F(observation, ThreadsCountersAreExact) {
     thread_sums before = own_statistics().read_threads();
     hf_flexguard_t &lock = new_lock();
     for (int i = 0; i < 3; i++)
-        in_a_thread([&] { use(lock, 777); });
+        std::thread([&] { use(lock, 777); }).join();
     EXPECT_EQ(own_statistics().read_threads().acquisitions - before.acquisitions, 3u * 777);
 }
 

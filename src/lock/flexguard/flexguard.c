@@ -165,7 +165,6 @@ static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, str
     hf_pause_between_samples(pauses);
     if (hf_load_relaxed(releases) == defer.seen)
         return false;
-    hf_episode_visit(&self->episode, defer.window_ns);
     for (int polls = 0; defer.hot && polls < HF_SPIN_BUDGET_POLLS; polls += 1 + pauses) {
         enum sample sample = sample_word(word, releases, &defer, self, held);
         if (sample == SAMPLE_ACQUIRES) {

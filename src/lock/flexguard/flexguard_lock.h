@@ -5,6 +5,7 @@
 #define HF_LOCK_FLEXGUARD_FLEXGUARD_LOCK_H
 
 #include "lock/wait/defer_policy.h"
+#include "lock/wait/turn.h"
 #include "lock/wait/waiter_queue.h"
 #include "observe/observation.h"
 #include "park/word_lock.h"
@@ -95,8 +96,10 @@ static inline void hf_flexguard_after_release(const uint32_t *word, struct hf_th
     hf_critical_leave(self);
     if (HF_UNLIKELY(owes))
         hf_word_pay(word, owes);
-    if (HF_UNLIKELY(hf_is_observed(self, word)))
+    if (HF_UNLIKELY(hf_is_observed(self, word))) {
         hf_note_release(self);
+        hf_turn_look(self);
+    }
 }
 
 // Of a word all of whose sleepers are counted (park/sleeper_counts.h), as those are that wait here.

@@ -89,7 +89,6 @@ bool hf_rw_take_in_turn(struct hf_rw_lock *lock, struct hf_thread_record *self, 
         found_cold(lock);
         return false;
     }
-    hf_episode_visit(&self->episode, defer.window_ns);
     struct hf_yields yields = hf_yields_begin(!deadline && use != HF_RW_TO_WRITE_FIRST && hf_may_yield(self, 0));
     bool entered = poll_while_hot(lock, defer, self, use, &yields, wait);
     if (yields.last_ns != 0 && (entered || use == HF_RW_TO_READ))

@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "lock/wait/lock_history.h"
+#include "lock/wait/turn.h"
+#include "park/yield.h"
 
 bool hf_designated_waker_sleeps(const hf_release_count *releases, uint64_t since_ns, struct hf_yields *yields,
                                 struct hf_wait *wait) {
@@ -19,9 +21,9 @@ bool hf_designated_waker_sleeps(const hf_release_count *releases, uint64_t since
     return true;
 }
 
-// A dead monitor has left the CPU's contention as it was: whether it lives is asked once per contention episode.
+// A dead monitor has left the CPU's contention as it was: whether it lives is asked once in a turn.
 static bool should_yield_to_own(const struct hf_thread_record *self, uint64_t now_ns) {
-    return hf_episode_is_long(&self->episode, now_ns) && hf_hint_is_fresh();
+    return hf_turn_is_over(&self->turn, now_ns) && hf_hint_is_fresh();
 }
 
 enum hf_cpu_contention hf_contention_to_yield_to(const struct hf_yields *yields, const struct hf_thread_record *self,
@@ -52,8 +54,8 @@ struct hf_defer hf_yield_cpu_to(enum hf_cpu_contention contention, const hf_rele
     if (contention == HF_CPU_FOREIGN)
         sleep_while_slice_lasts(hf_history_of(releases), releases, yields, wait);
     else
-        hf_timed_sleep_in_wait(wait, HF_YIELD_OWN_NS);
+        hf_yield();
     uint64_t now_ns = hf_monotonic_ns();
-    hf_episode_begin(&wait->self->episode, now_ns);
+    hf_turn_begin(&wait->self->turn, now_ns);
     return hf_defer_begin_after_yield(hf_load_relaxed(releases), now_ns);
 }

@@ -20,11 +20,9 @@
 //
 // Where threads of its own process want the CPU, polling costs the process nothing, but it costs those that wait for
 // the lock: the scheduler gives them the CPU after a slice of milliseconds, and with many threads on each CPU a wait is
-// as many slices. So a waiter whose contention episode (thread/contention_episode.h) lasts yields: it sleeps once, for
-// as short a time as timers can, some 100 us, and the next thread has its turn.
+// as many slices. So a waiter whose turn (lock/wait/turn.h) is over yields, and the next thread has its own.
 //
-// wait.P4  A waiter yields to its own process at most once per contention episode. Then it takes the word when it is
-//     FREE.
+// wait.P4  A waiter yields to its own process at most once in a turn. Then it takes the word when it is FREE.
 //
 // A woken waiter may sleep briefly before it competes again, where that gets the lock released more often
 // (lock_history.h): its owner, which has just called the kernel to wake it, goes on alone, and calls nobody else, since
@@ -55,7 +53,6 @@ enum {
     HF_YIELD_FIRST_NS = 250 * 1000,
     HF_YIELD_LONGEST_NS = 4 * 1000 * 1000, // a scheduler's slice: a wait for a shared CPU is as long anyway
     HF_YIELDS_NS = 32 * 1000 * 1000,       // in one wait
-    HF_YIELD_OWN_NS = 50 * 1000,
     HF_DESIGNATED_SLEEP_NS = 50 * 1000,
     HF_DESIGNATED_WAIT_NS = 4 * 1000 * 1000,
     HF_DESIGNATED_POLL_NS = 4 * 1000, // a release comes in that time, or the owner is not back soon

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "lock/wait/turn.h"
+
+#include "base/clock.h"
+#include "base/cpu_count.h"
+#include "hint/hint.h"
+#include "park/yield.h"
+#include "thread/realtime.h"
+
+// By other threads of the process, as far as is known: time that is left to other processes is lost to its own.
+static bool cpu_is_wanted(uint64_t now_ns) {
+    if (hf_hint_has_monitor() && hf_hint_is_fresh())
+        return hf_cpu_contention(now_ns) == HF_CPU_OWN;
+    return hf_load_relaxed(&hf_threads_with_records) > hf_cpus_usable();
+}
+
+static bool holds_nothing(const struct hf_thread_record *self) {
+    return self->critical.critical_depth == 0 && hf_load_relaxed(&self->critical.queue_state) == HF_QUEUE_IDLE;
+}
+
+void hf_turn_look(struct hf_thread_record *self) {
+    if (!holds_nothing(self)) {
+        hf_look_up_soon(self);
+        return;
+    }
+    uint64_t now_ns = hf_monotonic_ns();
+    if (!hf_turn_ends(&self->turn, now_ns))
+        return;
+    if (cpu_is_wanted(now_ns) && hf_realtime_priority() == 0) {
+        hf_yield();
+        now_ns = hf_monotonic_ns();
+    }
+    hf_turn_begin(&self->turn, now_ns);
+}

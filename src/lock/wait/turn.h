@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A thread's turn on its CPU: for how long it has used that for locks alone.
+//
+// A thread that takes and gives back locks all the time, say to look for work that others are to do, never waits. So no
+// rule for waiters is asked, and the thread keeps its CPU until the scheduler takes it away, milliseconds later. The
+// threads that could do that work are kept from the CPU meanwhile. To the kernel it works as any other does; its locks
+// know better:
+//
+//                   a look, HF_TURN_WORK_US and more after the last one: it does other things
+//              +-----------------------------------------------------------------------------+
+//              v                                                                             |
+//     a turn begins ----> HF_TURN_US of locks alone ----> others want the CPU? -- no --> a turn begins
+//              ^                                                | yes
+//              +------------------- yields ---------------------+
+//
+// It looks at each HF_LOOKS_APART-th acquisition that meets nobody, when it gives that lock back. That costs the other
+// acquisitions nothing: the comparison is the one by which acquisitions are noted (observe/observation.h). A switch
+// takes some 2 us, so yields cost 2% at most. Where all that is wanted of the CPU is the lock itself, the next thread
+// has its turn, which is shorter than a scheduler's slice.
+//
+// Waiters that poll have turns, too (lock/wait/yield_policy.h).
+//
+// Whether others want the CPU is the monitor's to say. Without one it is taken for granted where there are more threads
+// than CPUs: where the kernel finds nobody else a yield is a call that does nothing.
+//
+// turn.Y1  A thread that yields here holds no lock, stands in no queue, and owes nobody a wake.
+// Test: tests/lock/wait/turn_test.
+#ifndef HF_LOCK_WAIT_TURN_H
+#define HF_LOCK_WAIT_TURN_H
+
+#include <stdbool.h>
+
+#include "thread/thread_record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    HF_TURN_US = 100,
+    HF_TURN_WORK_US = 1024, // between two looks: more than 4 us a lock
+};
+
+static inline uint32_t hf_turn_time(uint64_t ns) {
+    return (uint32_t)(ns / 1000);
+}
+
+// `now_ns`, here and below: CLOCK_MONOTONIC.
+static inline void hf_turn_begin(struct hf_turn *turn, uint64_t now_ns) {
+    hf_store_relaxed(&turn->began_us, hf_turn_time(now_ns));
+    hf_store_relaxed(&turn->looked_us, hf_turn_time(now_ns));
+}
+
+static inline bool hf_turn_is_over(const struct hf_turn *turn, uint64_t now_ns) {
+    return hf_turn_time(now_ns) - hf_load_relaxed(&turn->began_us) >= HF_TURN_US;
+}
+
+// A look: is the turn over? If it is not, it goes on, or begins anew for a thread that works besides.
+static inline bool hf_turn_ends(struct hf_turn *turn, uint64_t now_ns) {
+    uint32_t since_us = hf_turn_time(now_ns) - hf_load_relaxed(&turn->looked_us);
+    if (since_us > HF_TURN_WORK_US)
+        hf_turn_begin(turn, now_ns);
+    hf_store_relaxed(&turn->looked_us, hf_turn_time(now_ns));
+    return hf_turn_is_over(turn, now_ns);
+}
+
+// The caller has just given back the lock at whose acquisition it was to look.
+void hf_turn_look(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
