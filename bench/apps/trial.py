@@ -3,6 +3,7 @@
 
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -38,9 +39,11 @@ class Trial:
     directory   is the run's own, and is removed after it
     built       is where the app's prepare() has left what it needs
     seconds     is how long the load should last
+    counts      is whether Holdfast is to tell what its locks did
+    more        are more options for it
     """
 
-    def __init__(self, directory, built, holdfast, account, seconds, timeout_s):
+    def __init__(self, directory, built, holdfast, account, seconds, timeout_s, counts=True, more=()):
         self.directory = directory
         self.built = built
         self.seconds = seconds
@@ -49,6 +52,7 @@ class Trial:
         self.holdfast = holdfast
         self.subject = None
         self.stats = {}
+        self.counts = counts
         self.monitor = None
         directory.mkdir()
         uid, gid = account.pw_uid, account.pw_gid
@@ -60,7 +64,7 @@ class Trial:
         if holdfast:
             # 'holdfast run' keeps root's rights and runs the program as who called sudo. It does not talk to programs
             # that have become another user by themselves, as by setpriv.
-            self.begin_with = [holdfast, "run", "--stats", "--"]
+            self.begin_with = [holdfast, "run", *(["--stats"] if counts else []), *more, "--"]
             self.begin_environment = self.environment | {"SUDO_UID": str(uid), "SUDO_GID": str(gid)}
         else:
             self.begin_with = self.drop_rights
@@ -83,6 +87,7 @@ class Trial:
     def begin(self, *command):
         """Starts the program under test, plain or under Holdfast."""
         with self.output("stdout").open("wb") as stdout, self.output("stderr").open("wb") as stderr:
+            self.began = time.monotonic()
             self.subject = subprocess.Popen(
                 [*map(str, [*self.begin_with, "env", f"HOME={self.directory}", *command])], stdin=subprocess.DEVNULL,
                 stdout=stdout, stderr=stderr, cwd=self.directory, env=self.begin_environment, start_new_session=True)
@@ -113,6 +118,17 @@ class Trial:
             raise Failed(f"{command[0]} ended with {meaning(result.returncode)}: {said[-1] if said else 'no output'}")
         return result.stdout
 
+    def wait_for_end(self):
+        """Until the program under test has ended by itself. Returns the seconds since it began."""
+        # Not by Popen.wait, which looks every 50 ms when it has a timeout.
+        process = os.pidfd_open(self.subject.pid)
+        ended = select.select([process], [], [], self.left_s())[0]
+        seconds = time.monotonic() - self.began
+        os.close(process)
+        if not ended:
+            raise Failed(f"timeout after {self.timeout_s:g} s")
+        return seconds
+
     def end(self, number=None, status=0):
         """Sends the signal, if any, and waits for the end of the program under test, which must have this status.
 
@@ -124,7 +140,7 @@ class Trial:
             ended_with = as_shell(self.subject.wait(self.left_s()))
         except subprocess.TimeoutExpired as expired:
             raise Failed(f"timeout after {self.timeout_s:g} s, at its end") from expired
-        if self.holdfast:
+        if self.holdfast and self.counts:
             self.take_stats()
         if ended_with != status:
             raise Failed(f"a wrong end: {meaning(status)} was expected")

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 16 };
+#ifndef THREADS
+#define THREADS 16
+#endif
 
 static unsigned long tasks_of(unsigned depth) {
     if (depth == 0)
