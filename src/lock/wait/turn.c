@@ -26,9 +26,10 @@ void hf_turn_look(struct hf_thread_record *self) {
     uint64_t now_ns = hf_monotonic_ns();
     if (!hf_turn_ends(&self->turn, now_ns))
         return;
+    uint64_t since_ns = now_ns;
     if (cpu_is_wanted(now_ns) && hf_realtime_priority() == 0) {
         hf_yield();
         now_ns = hf_monotonic_ns();
     }
-    hf_turn_begin(&self->turn, now_ns);
+    hf_turn_begin_after_yield(&self->turn, since_ns, now_ns);
 }

@@ -30,6 +30,7 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "thread/thread_record.h"
 
 #ifdef __cplusplus
@@ -38,7 +39,8 @@ extern "C" {
 
 enum {
     HF_TURN_US = 100,
-    HF_TURN_WORK_US = 1024, // between two looks: more than 4 us a lock
+    HF_TURN_LONG_YIELD_US = 2000, // of a scheduler's slice of some 3 ms
+    HF_TURN_WORK_US = 1024,       // between two looks: more than 4 us a lock
 };
 
 static inline uint32_t hf_turn_time(uint64_t ns) {
@@ -52,7 +54,16 @@ static inline void hf_turn_begin(struct hf_turn *turn, uint64_t now_ns) {
 }
 
 static inline bool hf_turn_is_over(const struct hf_turn *turn, uint64_t now_ns) {
-    return hf_turn_time(now_ns) - hf_load_relaxed(&turn->began_us) >= HF_TURN_US;
+    return (int32_t)(hf_turn_time(now_ns) - hf_load_relaxed(&turn->began_us)) >= HF_TURN_US;
+}
+
+// The thread has yielded. After a long time: whoever had the CPU does not give it away, and may be another process,
+// which the kernel gives its part in any case. The turn is as much longer.
+static inline void hf_turn_begin_after_yield(struct hf_turn *turn, uint64_t since_ns, uint64_t now_ns) {
+    uint64_t took_ns = hf_ns_since(since_ns, now_ns);
+    hf_turn_begin(turn, now_ns);
+    if (took_ns >= HF_TURN_LONG_YIELD_US * UINT64_C(1000))
+        hf_store_relaxed(&turn->began_us, hf_turn_time(now_ns + took_ns));
 }
 
 // A look: is the turn over? If it is not, it goes on, or begins anew for a thread that works besides.

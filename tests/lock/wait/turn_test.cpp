@@ -31,6 +31,16 @@ TEST(turn, BeginsAnewForOneThatWorks) {
         EXPECT_FALSE(hf_turn_ends(&own, look * apart_ns)) << look;
 }
 
+TEST(turn, IsLongAfterALongYieldAlone) {
+    hf_turn own{};
+    constexpr std::uint64_t since_ns = 5000 * us, brief_ns = since_ns + 1000 * us, long_ns = since_ns + 3000 * us;
+    hf_turn_begin_after_yield(&own, since_ns, brief_ns);
+    EXPECT_TRUE(hf_turn_is_over(&own, brief_ns + HF_TURN_US * us));
+    hf_turn_begin_after_yield(&own, since_ns, long_ns);
+    EXPECT_FALSE(hf_turn_is_over(&own, long_ns + 3000 * us));
+    EXPECT_TRUE(hf_turn_is_over(&own, long_ns + (3000 + HF_TURN_US) * us));
+}
+
 TEST(turn, GoesOnWhenItsTimeStartsAgain) {
     constexpr std::uint64_t wraps_ns = (std::uint64_t{1} << 32) * us;
     hf_turn own{};
