@@ -8,10 +8,10 @@
 #include <sched.h>
 #include <thread>
 
-#include "base/signals_blocked.hpp"
 #include "holdfast/coro/detail/checks.hpp"
 #include "holdfast/coro/detail/timer_queue.hpp"
 #include "node_map.hpp"
+#include "quiet_thread.hpp"
 #include "ready_work.hpp"
 #include "root_list.hpp"
 #include "worker.hpp"
@@ -56,10 +56,9 @@ public:
     }
 
     void start() {
-        signals_blocked quiet;
         try {
             for (worker &one : workers_)
-                one.thread = std::thread([this, &one] { work(one); });
+                one.thread = start_quiet_thread([this, &one] { work(one); });
         } catch (...) {
             join();
             throw;
@@ -130,6 +129,7 @@ private:
         auto stop = [](void *self) { return static_cast<state *>(self)->stopping(); };
         while (std::coroutine_handle<> next = await_next(me, context)) {
             context.current_turn.operations = 0;
+            context.turn_was_over = false;
             me.resumed.add();
             run(context, next, stop, this);
         }
@@ -238,9 +238,12 @@ void pool::shutdown() noexcept {
         detail::misused(
             "a pool is shut down by one of its own workers, which would wait for itself: let the thread that "
             "made the pool end it");
+    begin_end();
     state_->join();
     state_->timers().close(); // a limit that passes lets others in, whose frames may just be destroyed
     state_->roots().destroy_all();
+    state_->timers().expire_all();
+    end();
 }
 
 unsigned pool::workers() const noexcept {

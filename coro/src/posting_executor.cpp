@@ -28,7 +28,7 @@ public:
             options_.chain_max = 1;
     }
 
-    void put(std::coroutine_handle<> ready, placement where) noexcept { put_into(ready_, ready, where); }
+    void put(ready_queue::entry ready, placement where) noexcept { put_into(ready_, ready, where); }
     void put_urgent(std::coroutine_handle<> owner) noexcept { put_into(urgent_, owner, placement::elsewhere); }
 
     void run_one() noexcept {
@@ -39,11 +39,19 @@ public:
             context.home = &owner_;
             context.chain_max = options_.chain_max;
             context.spinning_pays = options_.spinning_pays;
+            context.current_turn.begin_unclocked();
             run(
                 context, one.handle, [](void *self) { return static_cast<state *>(self)->over(); }, this);
         }
         if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1 && over())
             running_.notify_all();
+    }
+
+    // Of what else its threads have to do nothing is known: something, but that it waits.
+    [[nodiscard]] crowd waiting() const noexcept {
+        if (!options_.turns)
+            return crowd::nobody;
+        return ready_.has_guests() || !urgent_.looks_empty() ? crowd::guests : crowd::rotated;
     }
 
     void shutdown() noexcept {
@@ -52,6 +60,7 @@ public:
             running_.wait(still, std::memory_order_seq_cst);
         timers.close(); // a limit that passes lets others in, whose frames may just be destroyed
         roots.destroy_all();
+        timers.expire_all();
     }
 
     root_list roots;
@@ -60,7 +69,7 @@ public:
 private:
     [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_seq_cst); }
 
-    void put_into(ready_queue &queue, std::coroutine_handle<> one, placement where) noexcept {
+    void put_into(ready_queue &queue, ready_queue::entry one, placement where) noexcept {
         if (over())
             return;
         queue.put(one);
@@ -102,6 +111,14 @@ void posting_executor::schedule_urgent(std::coroutine_handle<> owner) noexcept {
     state_->put_urgent(owner);
 }
 
+void posting_executor::schedule_rotated(std::coroutine_handle<> ready) noexcept {
+    state_->put({ready, true}, placement::elsewhere);
+}
+
+crowd posting_executor::waiting() const noexcept {
+    return state_->waiting();
+}
+
 timer_queue &posting_executor::timers() noexcept {
     return state_->timers;
 }
@@ -118,7 +135,9 @@ void posting_executor::shutdown() noexcept {
     if (run_context *context = current_context(); context && context->home == this)
         detail::misused("an executor is shut down by a coroutine that runs on it, which would wait for itself: let the "
                         "thread that made the executor end it");
+    begin_end();
     state_->shutdown();
+    end();
 }
 
 } // namespace holdfast::coro

@@ -11,11 +11,16 @@ thread_local constinit run_context *current = nullptr;
 
 } // namespace
 
-run_context *current_context() noexcept {
+// Not inlined, by link-time optimization either, as all here that read `current`: the caller may be a fiber, which goes
+// on on another thread, while its compiler keeps the address of a thread-local variable. The statement without effect
+// keeps it from knowing that two calls give the same.
+[[gnu::noinline]] run_context *current_context() noexcept {
+    __asm__ volatile("");
     return current;
 }
 
-void run(run_context &context, std::coroutine_handle<> ready, bool (*stop)(void *), void *argument) noexcept {
+[[gnu::noinline]] void run(run_context &context, std::coroutine_handle<> ready, bool (*stop)(void *),
+                           void *argument) noexcept {
     run_context *outer = std::exchange(current, &context);
     for (;;) {
         if (detail::noting(detail::tracing))
@@ -45,7 +50,12 @@ void run_here(executor_base &home, unsigned worker, std::coroutine_handle<> read
     run(context, ready, nullptr, nullptr);
 }
 
-void run_here_by_hand(std::coroutine_handle<> ready) noexcept {
+[[gnu::noinline]] void run_here_by_hand(std::coroutine_handle<> ready) noexcept {
+    __asm__ volatile("");
+    if (current && !current->home) {
+        current->after_all.put(ready);
+        return;
+    }
     run_context by_hand;
     run(by_hand, ready, nullptr, nullptr);
 }
@@ -60,11 +70,32 @@ namespace {
 
 } // namespace
 
-bool turn_is_over() noexcept {
+[[gnu::noinline]] bool turn_is_over() noexcept {
+    __asm__ volatile("");
     run_context *context = current;
     if (!context || !context->home || context->current_turn.goes_on())
         return false;
     return turn_ends(*context);
+}
+
+void throw_executor_stopped() {
+    throw executor_stopped();
+}
+
+void throw_no_executor() {
+    throw no_executor();
+}
+
+[[gnu::noinline]] void note_turn() noexcept {
+    __asm__ volatile("");
+    run_context *context = current;
+    if (context && context->home && !context->current_turn.goes_on() && turn_ends(*context))
+        context->turn_was_over = true;
+}
+
+[[gnu::noinline]] bool turn_was_over() noexcept {
+    __asm__ volatile("");
+    return current && current->turn_was_over && std::exchange(current->turn_was_over, false);
 }
 
 void clear_slot(run_context &context) noexcept {
@@ -75,14 +106,16 @@ void clear_slot(run_context &context) noexcept {
         context.after_all.put(occupant);
 }
 
-bool end_turn(std::coroutine_handle<> self) noexcept {
+[[gnu::noinline]] bool end_turn(std::coroutine_handle<> self) noexcept {
+    __asm__ volatile("");
     current->home->schedule_rotated(self);
     return true;
 }
 
 } // namespace detail
 
-void resume_next(std::coroutine_handle<> next) noexcept {
+[[gnu::noinline]] void resume_next(std::coroutine_handle<> next) noexcept {
+    __asm__ volatile("");
     if (current) {
         pass_on(*current, next);
         return;

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/signals_blocked.hpp"
+#include "quiet_thread.hpp"
 
 namespace holdfast::coro {
 
@@ -21,12 +21,19 @@ void timer_queue::close() noexcept {
         thread_.join();
 }
 
+void timer_queue::expire_all() noexcept {
+    std::lock_guard held(lock_);
+    while (!heap_.empty()) {
+        timer *first = heap_.front();
+        take_out(0);
+        first->fire(*first); // may be gone after this
+    }
+}
+
 void timer_queue::add(timer &one) {
     std::lock_guard held(lock_);
-    if (!thread_.joinable() && !over_) { // first: if there can't be one, nothing has been added
-        signals_blocked quiet;
-        thread_ = std::thread([this] { run(); });
-    }
+    if (!thread_.joinable() && !over_) // first: if there can't be one, nothing has been added
+        thread_ = start_quiet_thread([this] { run(); });
     heap_.push_back(&one);
     one.place = heap_.size() - 1;
     sift(one.place);

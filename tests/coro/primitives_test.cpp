@@ -202,7 +202,8 @@ TEST(CoroBarrier, NobodyWaitsForARoundThatEndedBeforeTheyWereLinked) {
     EXPECT_FALSE(for_ever.await_suspend(std::noop_coroutine()));
     for_ever.await_resume();
 
-    auto limited = together.arrive_and_wait_for(1h);
+    std::stop_source never;
+    auto limited = together.arrive_and_wait(never.get_token());
     EXPECT_FALSE(limited.await_ready());
     together.arrive();
     EXPECT_FALSE(limited.await_suspend(std::noop_coroutine()));

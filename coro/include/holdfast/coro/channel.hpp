@@ -114,8 +114,8 @@ private:
             if (!suspended_)
                 return;
             disarm();
-            spin_lock held(of_.guard_);
-            list_.unlink(*this);
+            leave_list();
+            this->leave_home();
         }
 
         std::optional<T> value;
@@ -138,15 +138,23 @@ private:
                 schedule(*let_go);
             return false;
         }
-        void after_wait() noexcept {
+        void after_wait() {
             if (!std::exchange(suspended_, false))
                 return;
             disarm();
+            if (this->home_has_ended()) [[unlikely]] {
+                leave_list();
+                detail::throw_executor_stopped();
+            }
             this->note_end(primitive_kind::channel, &of_);
         }
         channel &of_;
 
     private:
+        void leave_list() noexcept {
+            spin_lock held(of_.guard_);
+            list_.unlink(*this);
+        }
         static void withdraw(limited_waiter &one) noexcept {
             auto &self = static_cast<party &>(one);
             {
@@ -219,7 +227,7 @@ public:
         auto attempt = [this](waiter *&let_go) { return this->done = this->of_.put(*this->value, let_go); };
         return this->suspend_unless(attempt, self);
     }
-    [[nodiscard]] bool await_resume() noexcept {
+    [[nodiscard]] bool await_resume() {
         this->after_wait();
         if (this->done)
             this->value.reset();
@@ -242,7 +250,7 @@ public:
         };
         return this->suspend_unless(attempt, self);
     }
-    [[nodiscard]] std::optional<T> await_resume() noexcept {
+    [[nodiscard]] std::optional<T> await_resume() {
         this->after_wait();
         return std::move(this->value);
     }

@@ -13,6 +13,8 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
+#include <type_traits>
 #include <utility>
 
 #include "holdfast/coro/mutex.hpp"
@@ -49,25 +51,33 @@ public:
         return limited_wait_awaiter(*this, held, {deadline, std::move(token)});
     }
     // co_await c.wait(held, [&] { return ready; }). Allocates a frame.
-    template <std::predicate Predicate>
-    [[nodiscard]] task<> wait(lock_type &held, Predicate predicate) {
-        while (!predicate())
-            co_await wait(held);
+    template <class Predicate>
+        requires std::predicate<std::decay_t<Predicate> &>
+    [[nodiscard]] task<> wait(lock_type &held, Predicate &&predicate) {
+        detail::may_be_made_within_co_await<Predicate>();
+        return wait_until_it_holds(held, std::decay_t<Predicate>(std::forward<Predicate>(predicate)));
     }
     // With a limit: what the predicate says in the end.
-    template <std::predicate Predicate>
-    [[nodiscard]] task<bool> wait(lock_type &held, std::stop_token token, Predicate predicate) {
-        return wait_within(held, {std::nullopt, std::move(token)}, std::move(predicate));
+    template <class Predicate>
+        requires std::predicate<std::decay_t<Predicate> &>
+    [[nodiscard]] task<bool> wait(lock_type &held, std::stop_token token, Predicate &&predicate) {
+        detail::may_be_made_within_co_await<Predicate>();
+        return wait_within(held, {std::nullopt, std::move(token)},
+                           std::decay_t<Predicate>(std::forward<Predicate>(predicate)));
     }
-    template <class Rep, class Period, std::predicate Predicate>
-    [[nodiscard]] task<bool> wait_for(lock_type &held, std::chrono::duration<Rep, Period> time, Predicate predicate,
+    template <class Rep, class Period, class Predicate>
+        requires std::predicate<std::decay_t<Predicate> &>
+    [[nodiscard]] task<bool> wait_for(lock_type &held, std::chrono::duration<Rep, Period> time, Predicate &&predicate,
                                       std::stop_token token = {}) {
-        return wait_until(held, deadline_after(time), std::move(predicate), std::move(token));
+        return wait_until(held, deadline_after(time), std::forward<Predicate>(predicate), std::move(token));
     }
-    template <std::predicate Predicate>
-    [[nodiscard]] task<bool> wait_until(lock_type &held, deadline_clock::time_point deadline, Predicate predicate,
+    template <class Predicate>
+        requires std::predicate<std::decay_t<Predicate> &>
+    [[nodiscard]] task<bool> wait_until(lock_type &held, deadline_clock::time_point deadline, Predicate &&predicate,
                                         std::stop_token token = {}) {
-        return wait_within(held, {deadline, std::move(token)}, std::move(predicate));
+        detail::may_be_made_within_co_await<Predicate>();
+        return wait_within(held, {deadline, std::move(token)},
+                           std::decay_t<Predicate>(std::forward<Predicate>(predicate)));
     }
 
     // From any thread, with or without the mutex. O(1), O(waiters).
@@ -95,6 +105,11 @@ public:
 
 private:
     template <class Predicate>
+    task<> wait_until_it_holds(lock_type &held, Predicate predicate) {
+        while (!predicate())
+            co_await wait(held);
+    }
+    template <class Predicate>
     task<bool> wait_within(lock_type &held, wait_limits limits, Predicate predicate) {
         for (bool notified = true; notified;) {
             if (predicate())
@@ -118,11 +133,8 @@ public:
         if (!suspended_)
             return;
         disarm();
-        if (was(wait_state::committed))
-            mutex_->abandon(*this);
-        spin_lock guarded(of_.guard_);
-        if (was(wait_state::waiting))
-            of_.waiters_.unlink(*this);
+        leave_lists();
+        leave_home();
     }
     [[nodiscard]] bool await_ready() {
         detail::require(held_.owns_lock(),
@@ -144,10 +156,14 @@ public:
             released->unlock_suspended(); // until then nobody else can resume this coroutine; after it, it may be gone
         return waits;
     }
-    [[nodiscard]] bool await_resume() noexcept {
+    [[nodiscard]] bool await_resume() {
         if (suspended_) {
             disarm();
             suspended_ = false;
+            if (home_has_ended()) [[unlikely]] {
+                leave_lists();
+                detail::throw_executor_stopped();
+            }
             held_ = lock_type(*mutex_, std::adopt_lock);
             if (notified_)
                 note_end(primitive_kind::condition_variable, &of_);
@@ -160,6 +176,14 @@ public:
 
 private:
     friend class basic_condition_variable;
+
+    void leave_lists() noexcept {
+        if (was(wait_state::committed))
+            mutex_->abandon(*this);
+        spin_lock guarded(of_.guard_);
+        if (was(wait_state::waiting))
+            of_.waiters_.unlink(*this);
+    }
 
     // coro.C2. It can't be cancelled any more.
     void lock_again(bool notified) noexcept {
@@ -188,7 +212,7 @@ template <policy Policy>
 class [[nodiscard]] basic_condition_variable<Policy>::wait_awaiter : public limited_wait_awaiter {
 public:
     wait_awaiter(basic_condition_variable &of, lock_type &held) : limited_wait_awaiter(of, held, {}) {}
-    void await_resume() noexcept { static_cast<void>(limited_wait_awaiter::await_resume()); }
+    void await_resume() { static_cast<void>(limited_wait_awaiter::await_resume()); }
 };
 
 using condition_variable = basic_condition_variable<policy::ces>;

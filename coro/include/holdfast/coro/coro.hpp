@@ -7,6 +7,7 @@
 #include "holdfast/coro/channel.hpp"
 #include "holdfast/coro/condition_variable.hpp"
 #include "holdfast/coro/event.hpp"
+#include "holdfast/coro/from_callback.hpp"
 #include "holdfast/coro/latch.hpp"
 #include "holdfast/coro/mutex.hpp"
 #include "holdfast/coro/pool.hpp"

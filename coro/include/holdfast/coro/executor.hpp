@@ -19,14 +19,32 @@
 
 #include <concepts>
 #include <coroutine>
+#include <cstdint>
+#include <stdexcept>
 #include <utility>
 
+#include "holdfast/coro/detail/executor_life.hpp"
 #include "holdfast/coro/detail/handle_queue.hpp"
 #include "holdfast/coro/detail/turn.hpp"
 
 namespace holdfast::coro {
 
 class timer_queue;
+
+// The executor has ended before the task did, or before what it waited for came.
+class executor_stopped : public std::runtime_error {
+public:
+    executor_stopped() : std::runtime_error("the executor was shut down before the task had ended") {}
+};
+
+// A time limit, or a sleep, in a coroutine that runs on no executor: nobody would ever end it.
+class no_executor : public std::logic_error {
+public:
+    no_executor()
+        : std::logic_error("a time limit needs an executor, and this coroutine is on none: it was started, or resumed "
+                           "by handle.resume(), on a thread of others; spawn it on an executor, co_await "
+                           "resume_on(executor) before, or await callbacks by from_callback()") {}
+};
 
 // Whatever can be told to resume a coroutine. Requirements: neither function resumes it before it returns, throws, or
 // may be refused; each handle is resumed once.
@@ -64,11 +82,26 @@ public:
     }
     virtual void disown(root &one) noexcept { static_cast<void>(one); }
 
+    // What a waiter keeps of its executor (executor_life.hpp).
+    [[nodiscard]] detail::executor_life *life() const noexcept { return life_; }
+    [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
+
 protected:
-    executor_base() = default;
-    executor_base(const executor_base &) = default;
-    executor_base &operator=(const executor_base &) = default;
-    ~executor_base() = default;
+    executor_base();
+    executor_base(const executor_base &) = delete;
+    executor_base &operator=(const executor_base &) = delete;
+    ~executor_base();
+
+    // A derived executor that may end while threads which are not its own wake its coroutines calls the one before it
+    // destroys their frames, and the other after that, both before its own parts go. The second call does nothing.
+    // After begin_end() no such thread calls the executor; end() resumes coroutines that waited here and belong
+    // elsewhere, with executor_stopped.
+    void begin_end() noexcept;
+    void end() noexcept;
+
+private:
+    detail::executor_life *life_; // null: it has ended
+    std::uint32_t generation_;
 };
 
 // A coroutine that goes on, on this very thread, after those that it has let go first. Lives in its awaiter.
@@ -87,6 +120,7 @@ struct run_context {
     bool others_first = false;    // the chain was ended for the sake of who else waits for this thread
     bool alone = false;           // no other worker could take what this one queues
     turn current_turn;            // of whatever this thread runs
+    bool turn_was_over = false;   // noted where that could not be suspended
     bool spinning_pays = false;   // the holder of a lock may be running on another CPU
     std::coroutine_handle<> slot; // written by pass_on() and run() alone
     deferred *deferred_top = nullptr;
@@ -98,6 +132,9 @@ struct run_context {
 [[nodiscard]] run_context *current_context() noexcept;
 
 namespace detail {
+
+[[noreturn]] void throw_executor_stopped();
+[[noreturn]] void throw_no_executor();
 
 // Queues who is in the slot as others wait for it: it may own a lock.
 void clear_slot(run_context &context) noexcept;
@@ -118,7 +155,8 @@ void run(run_context &context, std::coroutine_handle<> ready, bool (*stop)(void 
 // The same for threads of other pools: what an adapter calls there.
 void run_here(executor_base &home, unsigned worker, std::coroutine_handle<> ready) noexcept;
 
-// For a coroutine that was never on an executor: runs it at once. Nested in another of that kind it takes stack.
+// For a coroutine that was never on an executor: runs it at once, or, called by another of that kind, when that one and
+// those before it are suspended: so a chain of them needs the stack of one.
 void run_here_by_hand(std::coroutine_handle<> ready) noexcept;
 
 // Makes `next` run on this thread as soon as the caller, which is suspended, has returned from await_suspend. The

@@ -42,6 +42,7 @@
 #include <utility>
 
 #include "holdfast/coro/detail/awaitable.hpp"
+#include "holdfast/coro/detail/exceptions.hpp"
 #include "holdfast/coro/detail/sanitizer_fiber.hpp"
 #include "holdfast/coro/detail/waiter.hpp"
 #include "holdfast/coro/task.hpp"
@@ -62,9 +63,10 @@ class awaited {
 public:
     // As await_suspend; but what that throws is for the function.
     HF_CORO_SUSPENDS bool suspend(std::coroutine_handle<> task) noexcept {
-        try {
+        HF_CORO_TRY {
             return suspend_or_throw(task); // nothing of this is touched after it
-        } catch (...) {
+        }
+        HF_CORO_CATCH(...) {
             thrown_ = std::current_exception();
             return false;
         }
@@ -172,7 +174,7 @@ public:
     }
     void end_if_unwinding() const {
         if (unwinding_)
-            throw fiber_unwound{};
+            HF_CORO_THROW("a fiber whose task is gone can't be unwound without exceptions", fiber_unwound{});
     }
 
     // Whose function the caller is, or null (coro.F4).
@@ -229,13 +231,17 @@ template <std::invocable Function>
     using result_type = std::invoke_result_t<Function &>;
     detail::task_result<result_type> result;
     auto body = [&]() noexcept {
-        try {
+        HF_CORO_TRY {
             if constexpr (std::is_void_v<result_type>)
                 function();
             else
                 result.return_value(function());
-        } catch (const fiber_unwound &) { // the task is being destroyed
-        } catch (...) {
+        }
+#ifdef __cpp_exceptions
+        catch (const fiber_unwound &) { // the task is being destroyed
+        }
+#endif
+        HF_CORO_CATCH(...) {
             result.unhandled_exception();
         }
     };
@@ -258,7 +264,9 @@ template <detail::awaitable Awaitable>
 decltype(auto) await(Awaitable &&of) {
     detail::fiber_stack *stack = detail::fiber_stack::current();
     if (!stack)
-        throw std::logic_error("holdfast::coro::this_fiber::await() is for functions that run inside of fiber()");
+        HF_CORO_THROW(
+            "this_fiber::await() is for functions that run inside of fiber()",
+            std::logic_error("holdfast::coro::this_fiber::await() is for functions that run inside of fiber()"));
     stack->end_if_unwinding();
     auto &&awaiter = detail::awaiter_of(std::forward<Awaitable>(of));
     if (!awaiter.await_ready()) {

@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/waiter.hpp"
 #include "holdfast/coro/executor.hpp"
+#include "holdfast/coro/task.hpp"
 
 namespace holdfast::coro::detail {
 
@@ -59,26 +61,66 @@ private:
         if (Mutex *of = release()) {
             note_slow_release();
             Mode::give_back(*of);
+            note_turn(); // it can't suspend: the next co_await of a guard does
         }
     }
 
     Mutex *of_ = nullptr;
 };
 
-// co_await of a wait (wait_awaiters.hpp): gives a guard, which is empty when a limit was reached first.
+// co_await: ends a turn that was found to be over where nothing could be suspended.
+class [[nodiscard]] late_end_of_turn {
+public:
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<> self) const noexcept { return end_turn(self); }
+    void await_resume() const noexcept {}
+};
+
+// co_await of a wait (wait_awaiters.hpp): gives a guard, which is empty when a limit was reached first. A loop whose
+// guards unlock by their destructors ends its turn here; only then, which is rare, a frame is allocated.
 template <class Wait, class Guard>
 class [[nodiscard]] guarded : private Wait {
 public:
-    using Wait::await_ready;
-    using Wait::await_suspend;
     using Wait::Wait;
-    [[nodiscard]] Guard await_resume() noexcept {
-        if constexpr (std::is_void_v<decltype(Wait::await_resume())>)
-            Wait::await_resume();
-        else if (!Wait::await_resume())
-            return {};
-        return {this->of_, std::adopt_lock};
+    [[nodiscard]] bool await_ready() {
+        late_ = turn_was_over();
+        return !late_ && Wait::await_ready();
     }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
+        if (!late_)
+            return Wait::await_suspend(self);
+        after_others_ = wait_after_others(*this);
+        std::move(after_others_).operator co_await().await_suspend(self);
+        return true;
+    }
+    [[nodiscard]] Guard await_resume() {
+        if (late_ ? std::move(after_others_).operator co_await().await_resume() : got_it(*this))
+            return {this->of_, std::adopt_lock};
+        return {};
+    }
+
+private:
+    static bool got_it(Wait &wait) {
+        if constexpr (std::is_void_v<decltype(wait.await_resume())>) {
+            wait.await_resume();
+            return true;
+        } else {
+            return wait.await_resume();
+        }
+    }
+    static task<bool> wait_after_others(Wait &wait) {
+        co_await late_end_of_turn();
+        if constexpr (std::is_void_v<decltype(wait.await_resume())>) {
+            co_await wait;
+            co_return true;
+        } else {
+            bool got = co_await wait;
+            co_return got;
+        }
+    }
+
+    task<bool> after_others_;
+    bool late_ = false;
 };
 
 // What std::lock_guard and its like are on a coroutine mutex: they would call lock() and unlock() without awaiting

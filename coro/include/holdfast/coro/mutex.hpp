@@ -73,6 +73,7 @@ public:
     [[nodiscard]] lock_awaiter lock() noexcept { return lock_awaiter(*this); }
 
     // co_await m.unlock(). Requires that the caller has it. Under CES the caller may go on on another thread. O(1).
+    // What is not awaited unlocks where it is destroyed, without a hand-over; a debug build ends there.
     [[nodiscard]] unlock_awaiter unlock() noexcept { return unlock_awaiter(*this); }
 
     // auto held = co_await m.scoped_lock(); ... co_await held.unlock(); Without the last, the destructor unlocks.
@@ -93,30 +94,35 @@ public:
 
     // auto result = co_await m.with([&] { ... }): runs the function while the mutex is held, on this thread or on that
     // of an owner before (combining); then the caller goes on. Exceptions come out of the co_await. The fastest way.
-    template <critical_section Section>
-    [[nodiscard]] section_awaiter<Section> with(Section section) {
-        return {*this, std::move(section)};
+    template <class Section>
+        requires critical_section<std::decay_t<Section>>
+    [[nodiscard]] section_awaiter<std::decay_t<Section>> with(Section &&section) {
+        return {*this, std::forward<Section>(section)};
     }
     // The same within limits: gives a std::optional of what the function returned, or whether it ran if it returns
     // nothing. It did not run when a limit was reached first.
-    template <critical_section Section>
-    [[nodiscard]] limited_section_awaiter<Section> with(Section section, std::stop_token token) {
-        return {*this, std::move(section), {std::nullopt, std::move(token)}};
+    template <class Section>
+        requires critical_section<std::decay_t<Section>>
+    [[nodiscard]] limited_section_awaiter<std::decay_t<Section>> with(Section &&section, std::stop_token token) {
+        return {*this, std::forward<Section>(section), {std::nullopt, std::move(token)}};
     }
-    template <class Rep, class Period, critical_section Section>
-    [[nodiscard]] limited_section_awaiter<Section> try_with_for(std::chrono::duration<Rep, Period> wait,
-                                                                Section section, std::stop_token token = {}) {
-        return try_with_until(deadline_after(wait), std::move(section), std::move(token));
+    template <class Rep, class Period, class Section>
+        requires critical_section<std::decay_t<Section>>
+    [[nodiscard]] limited_section_awaiter<std::decay_t<Section>>
+    try_with_for(std::chrono::duration<Rep, Period> wait, Section &&section, std::stop_token token = {}) {
+        return try_with_until(deadline_after(wait), std::forward<Section>(section), std::move(token));
     }
-    template <critical_section Section>
-    [[nodiscard]] limited_section_awaiter<Section> try_with_until(deadline_clock::time_point deadline, Section section,
-                                                                  std::stop_token token = {}) {
-        return {*this, std::move(section), {deadline, std::move(token)}};
+    template <class Section>
+        requires critical_section<std::decay_t<Section>>
+    [[nodiscard]] limited_section_awaiter<std::decay_t<Section>>
+    try_with_until(deadline_clock::time_point deadline, Section &&section, std::stop_token token = {}) {
+        return {*this, std::forward<Section>(section), {deadline, std::move(token)}};
     }
     // Without waiting.
-    template <critical_section Section>
-    [[nodiscard]] limited_section_awaiter<Section> try_with(Section section) {
-        return try_with_until(deadline_clock::time_point::min(), std::move(section));
+    template <class Section>
+        requires critical_section<std::decay_t<Section>>
+    [[nodiscard]] limited_section_awaiter<std::decay_t<Section>> try_with(Section &&section) {
+        return try_with_until(deadline_clock::time_point::min(), std::forward<Section>(section));
     }
 
     // Never waits. False when somebody has it.
@@ -164,8 +170,12 @@ public:
             release_guard(held);
             return true;
         }
+        detail::executor_life *inside = one.hold == home_hold::inside ? one.life : nullptr;
+        one.hold = home_hold::none; // being linked keeps it there (coro.X2)
         waiters_.append(one);
         release_guard(held | waited);
+        if (inside)
+            inside->leave();
         return false;
     }
 
@@ -355,7 +365,16 @@ template <policy Policy>
 class [[nodiscard]] basic_mutex<Policy>::unlock_awaiter {
 public:
     explicit unlock_awaiter(basic_mutex &of) noexcept : of_(of) {}
+    unlock_awaiter(const unlock_awaiter &) = delete;
+    unlock_awaiter &operator=(const unlock_awaiter &) = delete;
+    ~unlock_awaiter() {
+        if (!awaited_) [[unlikely]] {
+            detail::not_awaited();
+            of_.unlock_unsuspended();
+        }
+    }
     [[nodiscard]] bool await_ready() noexcept {
+        awaited_ = true;
         detail::section_ends(&of_);
         released_ = of_.release_word();
         return released_ && !detail::turn_is_over();
@@ -369,6 +388,7 @@ private:
     basic_mutex &of_; // may be gone once it is released (coro.M3)
     deferred frame_;
     bool released_ = false;
+    bool awaited_ = false;
 };
 
 // Has the mutex, or nothing. Moves, does not copy.

@@ -139,9 +139,8 @@ private:
             if (!may_enter(first->kind))
                 return;
             this->waiters_.unlink(*first);
-            if (!first->advance(wait_state::waiting, wait_state::chosen))
-                continue; // cancelled
-            first->note_chosen();
+            if (!first->choose())
+                continue; // cancelled, or its executor ends
             count(first->kind);
             chosen.append(*first);
         }

@@ -18,6 +18,10 @@ class [[nodiscard]] sleeper : private limited_waiter {
 public:
     sleeper(deadline_clock::time_point deadline, std::stop_token token)
         : limited_waiter({deadline, std::move(token)}, withdraw) {}
+    ~sleeper() {
+        disarm();
+        leave_home();
+    }
     [[nodiscard]] bool await_ready() {
         passed_ = !limits().token.stop_requested();
         return !passed_ || limits().time_has_passed();
@@ -30,8 +34,10 @@ public:
         passed_ = limits().time_has_passed();
         return false;
     }
-    [[nodiscard]] bool await_resume() noexcept {
+    [[nodiscard]] bool await_resume() {
         disarm();
+        if (home_has_ended()) [[unlikely]]
+            throw_executor_stopped();
         return passed_;
     }
 

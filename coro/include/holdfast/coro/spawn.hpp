@@ -6,20 +6,14 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/exceptions.hpp"
 #include "holdfast/coro/task.hpp"
 
 namespace holdfast::coro {
-
-// The executor has ended before the task did.
-class executor_stopped : public std::runtime_error {
-public:
-    executor_stopped() : std::runtime_error("the executor was shut down before the task had ended") {}
-};
 
 namespace detail {
 
@@ -77,8 +71,13 @@ private:
     std::coroutine_handle<promise_type> frame_;
 };
 
+// A task that ends because an executor on which it waited has ended is as one that was destroyed with it.
 inline rooted run_alone(task<void> one) {
-    co_await std::move(one);
+    HF_CORO_TRY {
+        co_await std::move(one);
+    }
+    HF_CORO_CATCH(const executor_stopped &) { // NOLINT(bugprone-empty-catch): nobody is to be told
+    }
 }
 
 // What sync_wait's thread waits for.
@@ -100,22 +99,23 @@ struct waited_for {
 
 template <class T>
 rooted run_for(task<T> one, waited_for<T> &of) {
-    try {
+    HF_CORO_TRY {
         if constexpr (std::is_void_v<T>) {
             co_await std::move(one);
             of.result.emplace();
         } else {
             of.result.emplace(co_await std::move(one));
         }
-    } catch (...) {
+    }
+    HF_CORO_CATCH(...) {
         of.thrown = std::current_exception();
     }
 }
 
 } // namespace detail
 
-// Runs the task on `home`, by itself. An exception that comes out of it ends the program. If `home` ends first, the
-// task is destroyed where it is. Allocates a frame.
+// Runs the task on `home`, by itself. An exception that comes out of it ends the program, but for executor_stopped. If
+// `home` ends first, the task is destroyed where it is. Allocates a frame.
 inline void spawn(executor_base &home, task<void> one) {
     detail::run_alone(std::move(one)).start(home, nullptr, nullptr);
 }
@@ -157,7 +157,7 @@ T sync_wait(executor_base &home, task<T> one) {
     if (state.thrown)
         std::rethrow_exception(state.thrown);
     if (!state.result)
-        throw executor_stopped();
+        detail::throw_executor_stopped();
     if constexpr (!std::is_void_v<T>)
         return std::move(*state.result);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "holdfast/coro/detail/exceptions.hpp"
 #include "holdfast/coro/task.hpp"
 
 namespace holdfast::coro {
@@ -50,14 +51,15 @@ private:
 
 template <class T>
 task<> keep_result(task<T> one, std::optional<result_or_nothing<T>> &result, std::exception_ptr &thrown) {
-    try {
+    HF_CORO_TRY {
         if constexpr (std::is_void_v<T>) {
             co_await std::move(one);
             result.emplace();
         } else {
             result.emplace(co_await std::move(one));
         }
-    } catch (...) {
+    }
+    HF_CORO_CATCH(...) {
         thrown = std::current_exception();
     }
 }
@@ -121,31 +123,38 @@ template <class T>
 task<> run_in(race<T> &of, std::size_t index, task<T> one) {
     std::optional<result_or_nothing<T>> result;
     std::exception_ptr thrown;
-    try {
+    HF_CORO_TRY {
         co_await keep_result<T>(std::move(one), result, thrown);
-    } catch (...) {
+    }
+    HF_CORO_CATCH(...) {
         thrown = std::current_exception(); // no memory for its frame
     }
     if (of.won.exchange(true, std::memory_order_acq_rel))
         co_return;
     of.index = index;
     of.thrown = thrown;
-    try {
+    HF_CORO_TRY {
         of.result = std::move(result);
-    } catch (...) {
+    }
+    HF_CORO_CATCH(...) {
         of.thrown = std::current_exception();
     }
     of.stop.request_stop(); // whatever was thrown: the others wait for it
 }
 
 template <class T, std::size_t... I, class... Function>
-task<first_of<T>> when_any_of(std::index_sequence<I...>, Function... functions) {
+task<first_of<T>> when_any_in_order(std::index_sequence<I...>, Function... functions) {
     race<T> running;
     std::array<task<>, sizeof...(Function)> tasks{run_in<T>(running, I, functions(running.stop.get_token()))...};
     co_await all_of(tasks);
     if (running.thrown)
         std::rethrow_exception(running.thrown);
     co_return first_of<T>{running.index, std::move(*running.result)};
+}
+
+template <class T, class... Function>
+task<first_of<T>> when_any_of(Function... functions) {
+    return when_any_in_order<T>(std::index_sequence_for<Function...>(), std::move(functions)...);
 }
 
 } // namespace detail
@@ -159,11 +168,14 @@ concept stoppable_task = requires(Function &make, std::stop_token token) {
 
 // co_await when_any([&](std::stop_token s) { return a(s); }, ...): index and result of the first that ends, or its
 // exception. The others are requested to stop, and waited for. All have one result type.
-template <stoppable_task First, stoppable_task... Others>
-[[nodiscard]] auto when_any(First first, Others... others) {
-    using result = typename std::invoke_result_t<First &, std::stop_token>::result_type;
-    return detail::when_any_of<result>(std::index_sequence_for<First, Others...>(), std::move(first),
-                                       std::move(others)...);
+template <class First, class... Others>
+    requires(stoppable_task<std::decay_t<First>> && ... && stoppable_task<std::decay_t<Others>>)
+[[nodiscard]] auto when_any(First &&first, Others &&...others) {
+    detail::may_be_made_within_co_await<First>();
+    (detail::may_be_made_within_co_await<Others>(), ...);
+    using result = typename std::invoke_result_t<std::decay_t<First> &, std::stop_token>::result_type;
+    return detail::when_any_of<result, std::decay_t<First>, std::decay_t<Others>...>(std::forward<First>(first),
+                                                                                     std::forward<Others>(others)...);
 }
 
 } // namespace holdfast::coro

@@ -21,6 +21,14 @@ namespace holdfast::coro::detail {
     std::abort();
 }
 
+// An operation that gives something back was made and not awaited.
+inline void not_awaited() noexcept {
+    if (HF_CORO_CHECKS)
+        misused(
+            "an unlock() or release() was called and not awaited: 'co_await guard.unlock()', or unlock_unsuspended() "
+            "where nothing can be awaited");
+}
+
 inline void require(bool kept, const char *sentence) noexcept {
     if (HF_CORO_CHECKS && !kept)
         misused(sentence);

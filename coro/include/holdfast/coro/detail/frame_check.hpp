@@ -12,12 +12,28 @@
 // It puts a variable of its own in front of the two functions that begin every frame, so that whoever resumes such a
 // coroutine jumps anywhere. Nothing that a library does can mend that, but it can be said: before the coroutine's first
 // step, and in one sentence. `bool got = co_await ...; if (got)` is compiled as it should be.
+//
+// And it destroys twice what is made within a co_await and is an aggregate, or a lambda that captures, and has
+// something to destroy. may_be_made_within_co_await() refuses such functions; of values and arguments nothing can be
+// told.
 #pragma once
 
 #include <coroutine>
 #include <source_location>
+#include <type_traits>
 
 namespace holdfast::coro::detail {
+
+// `Given`: as deduced for a function that is passed by reference.
+template <class Given>
+constexpr void may_be_made_within_co_await() noexcept {
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+    static_assert(std::is_lvalue_reference_v<Given> || std::is_trivially_destructible_v<Given>,
+                  "g++ 12 destroys a lambda twice that is made within a co_await and captures, by value, what has a "
+                  "destructor: store it in a variable before, and pass that (with std::ref if it can't be copied); or "
+                  "capture by reference");
+#endif
+}
 
 // Prints a sentence and ends the program.
 [[noreturn]] void frame_is_broken(const std::source_location &coroutine) noexcept;

@@ -22,6 +22,8 @@
 #include <utility>
 
 #include "holdfast/coro/detail/awaitable.hpp"
+#include "holdfast/coro/detail/exceptions.hpp"
+#include "holdfast/coro/detail/frame_check.hpp"
 #include "holdfast/coro/detail/wait_awaiters.hpp"
 
 namespace holdfast::coro {
@@ -55,18 +57,25 @@ public:
     using result_type =
         typename std::conditional_t<limited, result_within_limits<returned>, std::type_identity<returned>>::type;
 
-    section_awaiter(Mutex &of, Section section)
+    template <class Given>
+    section_awaiter(Mutex &of, Given &&section)
         requires(!limited)
-        : of_(of), section_(std::move(section)) {}
-    section_awaiter(Mutex &of, Section section, wait_limits limits)
+        : of_(of), section_(std::forward<Given>(section)) {
+        may_be_made_within_co_await<Given>();
+    }
+    template <class Given>
+    section_awaiter(Mutex &of, Given &&section, wait_limits limits)
         requires(limited)
-        : Waiter(std::move(limits), withdraw), of_(of), section_(std::move(section)) {}
+        : Waiter(std::move(limits), withdraw), of_(of), section_(std::forward<Given>(section)) {
+        may_be_made_within_co_await<Given>();
+    }
     ~section_awaiter() {
         if (!suspended_)
             return;
         disarm_limits();
         if (!done_)
             of_.abandon(*this);
+        this->leave_home();
     }
 
     // Uncontended, all is done here. Done, but with somebody waiting: await_suspend hands over.
@@ -99,6 +108,11 @@ public:
         bool has_mutex = false;
         if (std::exchange(suspended_, false)) {
             disarm_limits();
+            if (this->home_has_ended()) [[unlikely]] {
+                if (!done_)
+                    of_.abandon(*this);
+                throw_executor_stopped();
+            }
             if (this->how != passage::combined)
                 of_.resumed(*this);
             has_mutex = !this->was(wait_state::cancelled);
@@ -121,12 +135,13 @@ private:
     struct nothing {};
 
     void work() noexcept {
-        try {
+        HF_CORO_TRY {
             if constexpr (returns)
                 result_.emplace(std::invoke(section_));
             else
                 std::invoke(section_);
-        } catch (...) {
+        }
+        HF_CORO_CATCH(...) {
             thrown_ = std::current_exception();
         }
         done_ = true;

@@ -51,6 +51,8 @@ public:
     void cancel(timer &one) noexcept;
     // After this no `fire` is running, nor will one run. For an executor that is about to destroy who waits.
     void close() noexcept;
+    // After close(): lets all that are left fire, on this thread.
+    void expire_all() noexcept;
 
 private:
     void run() noexcept;

@@ -44,9 +44,9 @@ struct turn {
     bool goes_on() noexcept { return ++operations > 1 && operations < next_look; }
     template <class Waiting>
     bool ends(Waiting waiting) noexcept {
-        if (operations == 1) {
+        if (operations == 1 || began == std::chrono::steady_clock::time_point()) {
             began = std::chrono::steady_clock::now();
-            next_look = 1 + std::min(stride, first_look_max);
+            next_look = operations + std::min(stride, first_look_max);
             looks_unclocked = 0; // the first look learns
             return false;
         }
@@ -57,6 +57,12 @@ struct turn {
             return false;
         }
         return look(std::chrono::steady_clock::now() - began, there);
+    }
+
+    // For turns of which most end soon by themselves: the clock is not read before so many operations.
+    void begin_unclocked() noexcept {
+        operations = 1;
+        next_look = 64;
     }
 
 private:
@@ -83,6 +89,11 @@ namespace detail {
 // Where a coroutine could be suspended but need not be: true when it has had its turn. Then end_turn() in its
 // await_suspend.
 [[nodiscard]] bool turn_is_over() noexcept;
+
+// The same where the coroutine can't be suspended: it is noted.
+void note_turn() noexcept;
+// Was it noted, since the turn began? Asked once: then end_turn().
+[[nodiscard]] bool turn_was_over() noexcept;
 
 // Queues `self`, which must not be touched any more, behind whoever is ready.
 bool end_turn(std::coroutine_handle<> self) noexcept;

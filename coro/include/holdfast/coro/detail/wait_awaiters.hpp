@@ -17,13 +17,22 @@ namespace holdfast::coro::detail {
 
 enum class entry { got_it, waits, cancelled };
 
+// What it was given goes on to others.
+template <class Primitive>
+[[noreturn, gnu::noinline]] void end_without_home(Primitive &of, waiter &one) {
+    of.abandon(one);
+    throw_executor_stopped();
+}
+
 template <class Primitive>
 class [[nodiscard]] wait_for_ever : private waiter {
 public:
     explicit wait_for_ever(Primitive &of, unsigned what = 0) noexcept : of_(of) { kind = what; }
     ~wait_for_ever() {
-        if (suspended_)
-            of_.abandon(*this);
+        if (!suspended_)
+            return;
+        of_.abandon(*this);
+        leave_home();
     }
     [[nodiscard]] bool await_ready() noexcept { return of_.take_at_once(*this); }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
@@ -31,9 +40,12 @@ public:
         prepare(self);
         return of_.enter(*this) == entry::waits;
     }
-    void await_resume() noexcept {
-        if (std::exchange(suspended_, false))
-            of_.resumed(*this);
+    void await_resume() {
+        if (!std::exchange(suspended_, false))
+            return;
+        if (home_has_ended()) [[unlikely]]
+            end_without_home(of_, *this);
+        of_.resumed(*this);
     }
 
 protected:
@@ -56,6 +68,7 @@ public:
             return;
         disarm();
         of_.abandon(*this);
+        leave_home();
     }
     [[nodiscard]] bool await_ready() {
         got_ = of_.take_at_once(*this);
@@ -67,10 +80,12 @@ public:
         suspended_ = true;
         return of_.enter(*this) == entry::waits;
     }
-    [[nodiscard]] bool await_resume() noexcept {
+    [[nodiscard]] bool await_resume() {
         if (suspended_) {
             disarm();
             suspended_ = false;
+            if (home_has_ended()) [[unlikely]]
+                end_without_home(of_, *this);
             got_ = was(wait_state::chosen);
             of_.resumed(*this);
         }

@@ -115,7 +115,17 @@ template <policy Policy, class Operation>
 class [[nodiscard]] giving : private deferred {
 public:
     explicit giving(Operation operation) noexcept : operation_(operation) {}
+    giving(const giving &) = delete;
+    giving &operator=(const giving &) = delete;
+    ~giving() {
+        if (!awaited_) [[unlikely]] {
+            not_awaited();
+            operation_(chosen_);
+            schedule_owners<Policy>(chosen_);
+        }
+    }
     [[nodiscard]] bool await_ready() noexcept {
+        awaited_ = true;
         operation_(chosen_);
         return chosen_.empty() && !turn_is_over();
     }
@@ -130,6 +140,7 @@ public:
 private:
     Operation operation_;
     wait_list chosen_;
+    bool awaited_ = false;
 };
 
 } // namespace detail

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "holdfast/coro/detail/observation.hpp"
 #include "holdfast/coro/detail/timer_queue.hpp"
@@ -38,7 +39,16 @@ namespace holdfast::coro {
 
 // `committed`: linked or chosen, and can't be cancelled any more (a waiter of a condition variable on its way to the
 // mutex).
-enum class wait_state : std::uint8_t { arming, waiting, chosen, cancelled, committed };
+// `orphaned`: it would have been chosen, but its executor is ending (coro.X3).
+enum class wait_state : std::uint8_t { arming, waiting, chosen, cancelled, committed, orphaned };
+
+// By what a waiter's executor is kept there while the waiter is let go (executor_life.hpp).
+enum class home_hold : std::uint8_t {
+    none,   // nothing yet
+    own,    // who lets it go runs there
+    inside, // who lets it go is inside of its life
+    gone    // it has ended: the wait ends with executor_stopped
+};
 
 struct waiter {
     waiter *next = nullptr;
@@ -48,7 +58,11 @@ struct waiter {
     unsigned kind = 0;             // of what is wanted; for the primitive to read
     bool linked = false;           // written under the guard
     bool has_limits = false;       // may be cancelled
-    passage how = passage::queued; // how it goes on, once it was chosen
+    bool adrift = false;           // coro.X3; guarded by the life
+    home_hold hold = home_hold::none;
+    std::uint32_t generation = 0;          // of the life, when the wait began
+    detail::executor_life *life = nullptr; // of `home`, which may be gone
+    passage how = passage::queued;         // how it goes on, once it was chosen
     std::atomic<wait_state> state = wait_state::arming;
     void (*closure)(waiter &) noexcept = nullptr; // what the mutex is for, when that can be done on any thread
     std::uint64_t chosen_ns = 0;                  // when it was chosen; 0: nobody wants to know
@@ -63,8 +77,30 @@ struct waiter {
         handle = self;
         how = passage::queued;
         chosen_ns = 0;
-        if (const run_context *context = current_context())
-            home = context->home;
+        hold = home_hold::none;
+        if (const run_context *context = current_context(); context && (home = context->home)) {
+            life = home->life();
+            generation = home->generation();
+        }
+    }
+
+    // coro.X2. By who lets it go, under the guard if others may still let it go or destroy it. False when its home is
+    // ending: then it is adrift, and must not be touched without the guard. `given`: it has what it waited for.
+    [[nodiscard]] bool hold_home(bool given) noexcept {
+        if (!home)
+            return true;
+        if (const run_context *context = current_context(); context && context->home == home) {
+            hold = home_hold::own;
+            return true;
+        }
+        return hold_foreign_home(given);
+    }
+    // The coroutine runs again: has its home ended?
+    [[nodiscard]] bool home_has_ended() const noexcept { return hold == home_hold::gone; }
+    // Its frame is being destroyed, and nobody can choose it any more.
+    void leave_home() noexcept {
+        if (life)
+            life->take_back(*this);
     }
 
     // False when it was cancelled before: then it must not be linked.
@@ -81,6 +117,13 @@ struct waiter {
         if (detail::noting())
             chosen_ns = detail::observation_clock_ns();
     }
+    // Out of its list, under the guard. False when it was cancelled, or gets nothing any more.
+    [[nodiscard]] bool choose() noexcept {
+        if (!was(wait_state::committed) && !advance(wait_state::waiting, wait_state::chosen))
+            return false;
+        note_chosen();
+        return hold_home(false);
+    }
     // It runs again, after it was suspended.
     void note_end(primitive_kind of, const void *primitive) const noexcept {
         if (chosen_ns != 0)
@@ -88,6 +131,9 @@ struct waiter {
         else if (has_limits && detail::noting(detail::counting) && was(wait_state::cancelled))
             detail::note_given_up(of, primitive);
     }
+
+private:
+    bool hold_foreign_home(bool given) noexcept;
 };
 
 // First in, first out; guarded by its primitive.
@@ -108,10 +154,8 @@ public:
     [[nodiscard]] waiter *choose() noexcept {
         while (waiter *one = first_) {
             unlink(*one);
-            if (one->was(wait_state::committed) || one->advance(wait_state::waiting, wait_state::chosen)) {
-                one->note_chosen();
+            if (one->choose())
                 return one;
-            }
         }
         return nullptr;
     }
@@ -142,10 +186,22 @@ private:
 template <void (executor_base::*Put)(std::coroutine_handle<>) noexcept>
 void schedule_by(waiter &one) noexcept {
     std::coroutine_handle<> handle = one.handle;
-    if (executor_base *home = one.home)
-        (home->*Put)(handle);
-    else
+    executor_base *home = one.home;
+    if (one.hold == home_hold::none && !one.hold_home(true))
+        return; // adrift
+    if (!home) {
         run_here_by_hand(handle);
+    } else if (one.hold == home_hold::own) {
+        (home->*Put)(handle);
+    } else if (one.hold == home_hold::inside) {
+        detail::executor_life *life = one.life;
+        (home->*Put)(handle);
+        life->leave();
+    } else if (run_context *context = current_context(); context && context->home) {
+        context->home->schedule_remote(handle);
+    } else {
+        run_here_by_hand(handle);
+    }
 }
 
 inline void schedule(waiter &one) noexcept {
@@ -184,7 +240,9 @@ public:
 
     // After prepare(), before it is linked.
     void arm() {
-        if (limits_.deadline && home) {
+        if (limits_.deadline) {
+            if (!home) [[unlikely]]
+                detail::throw_no_executor();
             at = *limits_.deadline;
             fire = [](timer &one) noexcept { static_cast<limited_waiter &>(one).reached(); };
             home->timers().add(*this);
@@ -197,15 +255,24 @@ public:
     // coro.W4. Not under a guard: it waits for whoever is at it.
     void disarm() noexcept {
         stop_.reset();
-        if (timed_)
-            home->timers().cancel(*this);
-        timed_ = false;
+        if (std::exchange(timed_, false) && !home_has_ended())
+            disarm_timer();
     }
 
     [[nodiscard]] const wait_limits &limits() const noexcept { return limits_; }
     [[nodiscard]] bool limits_passed() const { return limits_.passed(); }
 
 private:
+    // The executor may be gone where the coroutine does not run, but is destroyed.
+    void disarm_timer() noexcept {
+        if (const run_context *context = current_context(); context && context->home == home) {
+            home->timers().cancel(*this);
+        } else if (life->enter(generation, true) == detail::executor_life::answer::inside) {
+            home->timers().cancel(*this);
+            life->leave();
+        }
+    }
+
     struct on_stop {
         limited_waiter *one;
         void operator()() const noexcept { one->reached(); }

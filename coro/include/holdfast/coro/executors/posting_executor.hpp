@@ -22,6 +22,7 @@ namespace holdfast::coro {
 struct posting_options {
     unsigned chain_max = chain_default; // hand-overs in a row on one thread. At least 1
     bool spinning_pays = false;         // there are several threads, and CPUs for them: lock() may poll a moment
+    bool turns = true; // who never has to wait is suspended now and then: others may have work on these threads
 };
 
 // Which thread should run a ticket.
@@ -60,6 +61,8 @@ public:
     void schedule(std::coroutine_handle<> ready) noexcept override;
     void schedule_remote(std::coroutine_handle<> ready) noexcept override;
     void schedule_urgent(std::coroutine_handle<> owner) noexcept override;
+    void schedule_rotated(std::coroutine_handle<> ready) noexcept override;
+    [[nodiscard]] crowd waiting() const noexcept override;
     timer_queue &timers() noexcept override;
     bool adopt(root &one) noexcept override;
     void disown(root &one) noexcept override;
