@@ -55,7 +55,7 @@ def openmp(text):
 
 def stressor(name, more=""):
     """One of stress-ng's: operations per second of real time."""
-    return Surveyed("lock stressor", f"stress-ng --{name} 1 {more} --timeout 0.6s --metrics --temp-path {{out}}",
+    return Surveyed("lock stressor", f"stress-ng --{name} 1 {more} --timeout 1s --metrics --temp-path {{out}}",
                     speed=rf"{name} +\d+ +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+)")
 
 
