@@ -2,6 +2,8 @@
 // holdfast compare: an unmodified program under several locks, in interleaved rounds.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <fmt/core.h>
 #include <map>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "cli/common/install.hpp"
 #include "cli/common/interruption.hpp"
 #include "cli/common/not_empty.hpp"
+#include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/say.hpp"
 #include "cli/compare/metric.hpp"
@@ -21,6 +24,7 @@
 #include "cli/experiment/measured_locks.hpp"
 #include "cli/experiment/program_run.hpp"
 #include "cli/experiment/record_file.hpp"
+#include "cli/experiment/verdict.hpp"
 #include "cli/start/background_load.hpp"
 #include "cli/start/ending.hpp"
 #include "cli/start/invoker.hpp"
@@ -48,6 +52,9 @@ struct compare_options {
     double timeout_s = 300;
     std::string json_path;
     std::string resume_path;
+    unsigned warm_up = 0;
+    std::string prepare, clean_up; // for the shell
+    std::string csv_path, markdown_path;
     bool verbose = false;
     bool as_root = false;
 };
@@ -59,6 +66,19 @@ std::string last_lines(const std::string &text, std::size_t lines_max) {
     for (std::size_t lines = 0; lines < lines_max && from != std::string::npos && from > 0; lines++)
         from = text.rfind('\n', from - 1);
     return from == std::string::npos || from == 0 ? text : text.substr(from + 1);
+}
+
+// What stands before the number in the program's output, as 'ops/s' in 'ops/s: ([0-9.]+)', as far as it is plain text.
+std::string name_of_metric(const std::string &pattern) {
+    std::string name = pattern.substr(0, pattern.find('('));
+    auto is_plain = [](unsigned char each) { return std::isalnum(each) || std::strchr(" _-/%", each); };
+    while (!name.empty() && !is_plain(static_cast<unsigned char>(name.back())))
+        name.pop_back();
+    auto first = std::find_if_not(name.rbegin(), name.rend(), is_plain).base();
+    name.erase(name.begin(), first);
+    name.erase(0, name.find_first_not_of(" -_/%"));
+    name.erase(name.find_last_not_of(" -_/") + 1);
+    return name.empty() ? "metric" : name;
 }
 
 constexpr std::string_view placeholder = "{}";
@@ -102,10 +122,17 @@ public:
         if (!options_.as_root)
             user_ = invoker_before_sudo();
         by_.by_metric = metric_.has_value();
+        if (metric_)
+            by_.metric_name = name_of_metric(options_.metric_pattern);
+        if (!options_.csv_path.empty())
+            csv_file_.emplace(options_.csv_path);
+        if (!options_.markdown_path.empty())
+            markdown_file_.emplace(options_.markdown_path);
         by_.higher_is_better = metric_ ? !options_.lower_is_better : options_.higher_is_better;
     }
 
     ending run() {
+        std::string busy = why_machine_is_busy();
         session monitored;
         describe(monitored);
         if (json_file_)
@@ -116,10 +143,11 @@ public:
         try {
             measure(interrupted);
         } catch (const failure &) {
-            report(); // what was measured is not lost with what could not be
+            report(busy); // what was measured is not lost with what could not be
             throw;
         }
-        report();
+        report(busy);
+        write_tables();
         if (json_file_ && !runs_.empty()) {
             json_file_->finish();
             fmt::print("Records: {}\n", json_file_->name());
@@ -158,6 +186,11 @@ private:
     }
 
     void measure(const interruption &interrupted) {
+        for (unsigned i = 0; i < options_.warm_up && runs_.size() < run_count(); i++) {
+            for (const auto &lock : options_.locks)
+                if (!measure_run({.lock = lock, .threads = options_.threads.front()}, interrupted, progress(0)))
+                    return;
+        }
         progress bar(run_count() - std::min(run_count(), runs_.size()));
         for (unsigned round = 1; round <= options_.rounds && !interrupted.requested(); round++) {
             for (unsigned threads : options_.threads) {
@@ -174,7 +207,17 @@ private:
         }
     }
 
-    // False when interrupted.
+    // What the shell is told between runs has failed: then nothing is measured as it was meant.
+    void tell_shell(const std::string &command, const char *option, const interruption &interrupted) const {
+        if (command.empty() || interrupted.requested())
+            return;
+        process_end end = process({.arguments = {"/bin/sh", "-c", command}, .variables = {}, .user = user_})
+                              .wait(std::chrono::duration<double>(options_.timeout_s), &interrupted);
+        if (status_of(end) != run_status::ok && end.why != process_end::cause::interrupted)
+            throw failure(fmt::format("{} '{}' {}: mend it, or leave it out", option, command, end.sentence()));
+    }
+
+    // False when interrupted. Of a warm-up (round 0) nothing is kept.
     bool measure_run(program_run one, const interruption &interrupted, const progress &bar) {
         background_load background(options_.background, interrupted);
         if (!background.runs())
@@ -183,9 +226,13 @@ private:
                      .variables = environments_.at(one.lock),
                      .user = user_,
                      .one_output = true};
+        tell_shell(options_.prepare, "--prepare", interrupted);
         process_end end = process(what).wait(std::chrono::duration<double>(options_.timeout_s), &interrupted);
+        tell_shell(options_.clean_up, "--cleanup", interrupted);
         if (end.why == process_end::cause::interrupted)
             return false;
+        if (one.round == 0)
+            return true;
         one.status = status_of(end);
         one.wall_s = end.wall_s;
         one.cpu_s = end.cpu_s;
@@ -217,7 +264,7 @@ private:
         say("{}{}", output, output.empty() || output.back() == '\n' ? "" : "\n");
     }
 
-    void report() const {
+    void report(const std::string &busy) const {
         if (runs_.empty())
             return;
         fmt::print("{}\n{}; medians of {}{}{}\nmonitor: {}\n\n", about_.at("command").get<std::string>(),
@@ -234,6 +281,34 @@ private:
             fmt::print("{}", comparison_grid(runs_, options_.locks, options_.threads, by_));
         if (std::find(options_.locks.begin(), options_.locks.end(), "glibc") != options_.locks.end())
             fmt::print("\nvs glibc: median of the ratios within a round; above 1 is better than glibc\n");
+        give_verdicts(busy);
+    }
+
+    // The last lines: what to do.
+    void give_verdicts(const std::string &busy) const {
+        std::string text;
+        for (unsigned threads : options_.threads) {
+            std::vector<program_run> cell = with_threads(runs_, threads);
+            for (const auto &lock : options_.locks) {
+                std::string verdict =
+                    lock == "glibc" ? "" : verdict_on(lock, ratios_to_glibc(cell, lock, by_), options_.rounds);
+                if (!verdict.empty())
+                    text += fmt::format("  {}{}\n", threads ? format_number_of(threads, "thread") + ": " : "", verdict);
+            }
+        }
+        if (!text.empty())
+            fmt::print("\nverdict:\n{}", text);
+        if (!busy.empty())
+            fmt::print("{}{}: try again when it is not\n", text.empty() ? "\n" : "  ", busy);
+    }
+
+    void write_tables() {
+        if (runs_.empty())
+            return;
+        if (csv_file_)
+            csv_file_->write(comparison_rows(runs_, options_.locks, options_.threads, by_, table_form::csv));
+        if (markdown_file_)
+            markdown_file_->write(comparison_rows(runs_, options_.locks, options_.threads, by_, table_form::markdown));
     }
 
     static std::string label_of(const program_run &one) {
@@ -242,6 +317,7 @@ private:
     }
 
     compare_options options_;
+    std::optional<output_file> csv_file_, markdown_file_;
     std::optional<metric> metric_;
     std::optional<record_file> json_file_;
     std::optional<invoker> user_;
@@ -292,6 +368,19 @@ void add_compare(CLI::App &app, action &chosen) {
         ->type_name("FILE")
         ->check(not_empty())
         ->excludes(json_option);
+    verb->add_option("--warmup", options->warm_up, "How often the program runs under each lock before it is measured")
+        ->type_name("N")
+        ->check(from_to(0u, rounds_max))
+        ->capture_default_str();
+    verb->add_option("--prepare", options->prepare, "A command for the shell before each run, not measured")
+        ->type_name("COMMAND");
+    verb->add_option("--cleanup", options->clean_up, "The same, after each run")->type_name("COMMAND");
+    verb->add_option("--csv", options->csv_path, "Write the table there, as comma-separated values")
+        ->type_name("FILE")
+        ->check(not_empty());
+    verb->add_option("--markdown", options->markdown_path, "The same, as Markdown")
+        ->type_name("FILE")
+        ->check(not_empty());
     verb->add_flag("--verbose", options->verbose, "Show the output of every run, on standard error");
     verb->add_flag("--as-root", options->as_root,
                    "Under sudo: run the program as root, not as the user who called sudo");

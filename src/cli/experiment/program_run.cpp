@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "measure/bootstrap.hpp"
 #include "measure/quantity.hpp"
 #include "measure/statistics.hpp"
 #include "measure/table.hpp"
@@ -47,16 +48,24 @@ run_status status_named(const std::string &name) {
     throw json::other_error::create(501, "unknown status " + name, nullptr);
 }
 
-std::optional<double> ratio_to_glibc(const runs_of_lock &runs, const runs_of_lock &glibc_runs, const yardstick &by) {
+// A run as short as this is mostly the start of its process.
+constexpr double wall_s_min = 1e-3;
+
+std::vector<double> ratios_of(const runs_of_lock &runs, const runs_of_lock &glibc_runs, const yardstick &by) {
     std::vector<double> ratios;
+    double least = by.by_metric ? 0 : wall_s_min;
     for (const program_run *one : runs) {
         for (const program_run *glibc : glibc_runs) {
             auto value = by.value(*one), reference = by.value(*glibc);
-            if (one->round == glibc->round && value && reference && *value > 0 && *reference > 0)
+            if (one->round == glibc->round && value && reference && *value > least && *reference > least)
                 ratios.push_back(by.higher_is_better ? *value / *reference : *reference / *value);
         }
     }
-    return median(ratios);
+    return ratios;
+}
+
+std::optional<double> ratio_to_glibc(const runs_of_lock &runs, const runs_of_lock &glibc_runs, const yardstick &by) {
+    return median(ratios_of(runs, glibc_runs, by));
 }
 
 std::string shown(std::optional<double> value, std::string (*format)(double)) {
@@ -144,7 +153,7 @@ std::optional<double> yardstick::value(const program_run &run) const {
 
 std::string comparison_table(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                              const yardstick &by) {
-    std::vector<std::string> header{"lock", "status", by.by_metric ? "metric" : "wall s", "min", "max"};
+    std::vector<std::string> header{"lock", "status", by.by_metric ? by.metric_name : "wall s", "min", "max"};
     if (by.by_metric)
         header.push_back("wall s");
     header.insert(header.end(), {"CPU s", "vs glibc"});
@@ -153,6 +162,69 @@ std::string comparison_table(const std::vector<program_run> &runs, const std::ve
     for (const auto &lock : locks)
         rows.add_row(row_of(lock, select(runs, lock), glibc_runs, by));
     return rows.text();
+}
+
+std::vector<double> ratios_to_glibc(const std::vector<program_run> &runs, const std::string &lock,
+                                    const yardstick &by) {
+    return ratios_of(select(runs, lock), select(runs, "glibc"), by);
+}
+
+namespace {
+
+// RFC 4180: a value with a comma, a quote or a line's end is quoted.
+std::string csv_value(const std::string &text) {
+    if (text.find_first_of(",\"\n") == std::string::npos)
+        return text;
+    std::string quoted = "\"";
+    for (char each : text)
+        quoted += each == '"' ? std::string("\"\"") : std::string(1, each);
+    return quoted + "\"";
+}
+
+std::string line_of(const std::vector<std::string> &values, table_form form) {
+    std::string line = form == table_form::csv ? "" : "|";
+    for (const std::string &each : values) {
+        if (form == table_form::csv)
+            line += (line.empty() ? "" : ",") + csv_value(each);
+        else
+            line += " " + each + " |";
+    }
+    return line + "\n";
+}
+
+std::string plain_number(std::optional<double> value) {
+    return value ? fmt::format("{:.6g}", *value) : "";
+}
+
+} // namespace
+
+std::string comparison_rows(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
+                            const std::vector<unsigned> &threads, const yardstick &by, table_form form) {
+    std::vector<std::string> header{"lock",  "threads", "status",   by.by_metric ? by.metric_name : "wall s",
+                                    "CPU s", "rounds",  "vs glibc", "from",
+                                    "to"};
+    std::string text = line_of(header, form);
+    if (form == table_form::markdown)
+        text += line_of(std::vector<std::string>(header.size(), "---"), form);
+    for (unsigned count : threads) {
+        std::vector<program_run> cell = with_threads(runs, count);
+        for (const std::string &lock : locks) {
+            runs_of_lock own = select(cell, lock);
+            std::vector<double> cpu_s, ratios = ratios_to_glibc(cell, lock, by);
+            for (const program_run *one : own) {
+                if (one->status == run_status::ok)
+                    cpu_s.push_back(one->cpu_s);
+            }
+            std::optional<interval> within = interval_of_median(ratios);
+            text +=
+                line_of({lock, count ? std::to_string(count) : "", status_of(own), plain_number(median_value(own, by)),
+                         plain_number(median(cpu_s)), std::to_string(own.size()), plain_number(median(ratios)),
+                         plain_number(within ? std::optional(within->low) : std::nullopt),
+                         plain_number(within ? std::optional(within->high) : std::nullopt)},
+                        form);
+        }
+    }
+    return text;
 }
 
 std::vector<program_run> with_threads(const std::vector<program_run> &runs, unsigned threads) {
@@ -179,7 +251,7 @@ std::string comparison_grid(const std::vector<program_run> &runs, const std::vec
         medians.add_row(median_row);
         ratios.add_row(ratio_row);
     }
-    std::string text = std::string(by.by_metric ? "Metric" : "Wall time (s)") + ", median\n" + medians.text();
+    std::string text = (by.by_metric ? by.metric_name : "Wall time (s)") + ", median\n" + medians.text();
     if (std::find(locks.begin(), locks.end(), "glibc") != locks.end())
         text += "\nRatio to glibc in the same round, median (above 1: better)\n" + ratios.text();
     return text;

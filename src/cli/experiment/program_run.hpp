@@ -38,6 +38,7 @@ void from_json(const json &source, program_run &run);
 struct yardstick {
     bool by_metric;
     bool higher_is_better;
+    std::string metric_name = "metric";
 
     // Empty when the run is not ok.
     std::optional<double> value(const program_run &run) const;
@@ -46,6 +47,15 @@ struct yardstick {
 // A row a lock: status, medians, and the ratio to glibc, made so that above 1 is better than glibc.
 std::string comparison_table(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                              const yardstick &by);
+
+// Of each round in which the lock and glibc both went well: above 1 is better than glibc. Times that the clock can't tell
+// apart have none.
+std::vector<double> ratios_to_glibc(const std::vector<program_run> &runs, const std::string &lock, const yardstick &by);
+
+// The same table for other programs: comma-separated values, Markdown.
+enum class table_form { csv, markdown };
+std::string comparison_rows(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
+                            const std::vector<unsigned> &threads, const yardstick &by, table_form form);
 
 // The runs with that number of threads.
 std::vector<program_run> with_threads(const std::vector<program_run> &runs, unsigned threads);
