@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/common/exit_status.hpp"
+#include "cli/common/nearest_name.hpp"
 #include "cli/common/say.hpp"
 #include "cli/program_words.hpp"
 #include "cli/start/ending.hpp"
@@ -40,21 +41,78 @@ holdfast::cli::ending checked(holdfast::cli::ending of_verb) {
     return holdfast::cli::exit_holdfast_failed;
 }
 
+std::vector<std::string> names_of_verbs(const CLI::App &app) {
+    std::vector<std::string> names;
+    for (const CLI::App *each : app.get_subcommands([](const CLI::App *) { return true; }))
+        names.push_back(each->get_name());
+    return names;
+}
+
+std::vector<std::string> names_of_options(const CLI::App &verb) {
+    std::vector<std::string> names;
+    for (const CLI::Option *each : verb.get_options()) {
+        for (const std::string &name : each->get_lnames())
+            names.push_back("--" + name);
+    }
+    return names;
+}
+
+// 'holdfast help', 'holdfast help VERB' and 'holdfast version', as people try them.
+std::vector<std::string> with_habits_understood(std::vector<std::string> words) {
+    if (!words.empty() && words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    if (!words.empty() && (words.front() == "version" || words.front() == "-v"))
+        words.front() = "--version";
+    return words;
+}
+
+const CLI::App &verb_named(const CLI::App &app) {
+    const CLI::App *verb = &app;
+    while (!verb->get_subcommands().empty())
+        verb = verb->get_subcommands().front();
+    return *verb;
+}
+
+// The first word that nothing was made of.
+std::string stranger_in(const CLI::App &app) {
+    for (const std::string &word : app.remaining(true)) {
+        if (word != "--")
+            return word;
+    }
+    return "";
+}
+
 // CLI11 has an exit code for each kind of mistake; scripts want one. --help and --version come here too, as success.
-holdfast::cli::ending explain(const CLI::App &app, const CLI::ParseError &error) {
+holdfast::cli::ending explain(CLI::App &app, const CLI::ParseError &error) {
+    using holdfast::cli::did_you_mean;
+    const CLI::App &verb = verb_named(app);
     if (error.get_exit_code() == 0) {
+        if (verb.get_name() == "bench")
+            holdfast::cli::fit_help_to_workload(*app.get_subcommand("bench"));
         app.exit(error);
         return checked(holdfast::cli::exit_ok);
     }
-    std::string verb = app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();
-    if (verb.empty() && !app.remaining().empty()) {
-        say("holdfast: there is no '{}' to do: see 'holdfast --help'\n", app.remaining().front());
-        return holdfast::cli::exit_usage;
+    std::string stranger = stranger_in(app), full_name = "holdfast";
+    if (&verb != &app)
+        full_name = verb.get_parent() == &app ? "holdfast " + verb.get_name()
+                                              : "holdfast " + verb.get_parent()->get_name() + " " + verb.get_name();
+    bool is_option = stranger.size() > 1 && stranger.front() == '-';
+    std::string name = stranger.substr(0, stranger.find('='));
+    if (dynamic_cast<const CLI::ExtrasError *>(&error) && is_option) {
+        // Of bench it is an option of a workload's own, most often.
+        std::string meant = did_you_mean(name, names_of_options(verb));
+        say("holdfast: there is no option {}{} {}see '{} --help'\n", name, meant.empty() ? ":" : meant,
+            verb.get_name() == "bench" ? "put a workload's own options behind --, or " : "", full_name);
+    } else if (&verb == &app && !stranger.empty()) {
+        std::string meant = did_you_mean(stranger, names_of_verbs(app));
+        say("holdfast: there is no '{}' to do{} see 'holdfast --help'\n", stranger, meant.empty() ? ":" : meant);
+    } else if (dynamic_cast<const CLI::ExtrasError *>(&error)) {
+        say("holdfast: '{}' is one word too many: see '{} --help'\n", stranger, full_name);
+    } else {
+        say("holdfast: {}: see '{} --help'\n", error.what(), full_name);
     }
-    // An option of a workload's own, most often.
-    bool is_workloads = dynamic_cast<const CLI::ExtrasError *>(&error) && verb == " bench";
-    say("holdfast: {}: {}see 'holdfast{} --help'\n", error.what(),
-        is_workloads ? "put a workload's own options behind --, or " : "", verb);
     return holdfast::cli::exit_usage;
 }
 
@@ -62,7 +120,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     using namespace holdfast::cli;
     CLI::App app{"Locks for Linux whose speed does not depend on how many threads run.", "holdfast"};
     app.require_subcommand(1);
-    app.set_version_flag("--version", std::string("holdfast ") + hf_version());
+    app.set_version_flag("-V,--version", std::string("holdfast ") + hf_version());
     app.footer("Examples:\n"
                "  holdfast run -- ./server --threads 64\n"
                "  holdfast compare --locks glibc,flexguard --metric 'ops/s: ([0-9.]+)' -- ./benchmark\n"
@@ -79,9 +137,10 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     add_monitor(app, chosen);
     add_top(app, chosen);
     add_report(app, chosen);
+    add_completion(app, chosen);
 
     try {
-        std::vector<std::string> words = with_program_marked(app, {argv + 1, argv + argc});
+        std::vector<std::string> words = with_program_marked(app, with_habits_understood({argv + 1, argv + argc}));
         std::reverse(words.begin(), words.end()); // as CLI11 wants them
         app.parse(std::move(words));
     } catch (const CLI::ParseError &error) {

@@ -22,5 +22,9 @@ void add_doctor(CLI::App &app, action &chosen);
 void add_monitor(CLI::App &app, action &chosen);
 void add_report(CLI::App &app, action &chosen);
 void add_top(CLI::App &app, action &chosen);
+void add_completion(CLI::App &app, action &chosen);
+
+// Says of --help's locks and threads what they are with the workload that is named, if one is.
+void fit_help_to_workload(CLI::App &bench_verb);
 
 } // namespace holdfast::cli

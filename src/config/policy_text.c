@@ -88,6 +88,9 @@ static bool read_value(struct reading *reading, enum hf_object object, struct hf
     const char *open = memchr(text.start, '(', text.length);
     struct hf_text_part name = {text.start, open ? (size_t)(open - text.start) : text.length};
     const char *lock = lock_for(object, name);
+    if (!lock && name.length == 0)
+        return complain(reading, "%s has no lock behind a colon: write %s:%s, say", object_names[object],
+                        object_names[object], HF_DEFAULT_LOCK);
     if (!lock) {
         char locks[256];
         list_locks(object, locks, sizeof(locks));
@@ -147,8 +150,20 @@ static struct hf_policy_value *read_key(struct reading *reading, struct hf_text_
     return NULL;
 }
 
+// Where the lock's name begins. The two colons of a C++ name, as in "mutex@store::table:mcs", are part of the place.
+static const char *colon_in(struct hf_text_part pair) {
+    for (size_t i = 0; i < pair.length; i++) {
+        if (pair.start[i] != ':')
+            continue;
+        if (i + 1 == pair.length || pair.start[i + 1] != ':')
+            return &pair.start[i];
+        i++;
+    }
+    return NULL;
+}
+
 static bool read_pair(struct reading *reading, struct hf_text_part pair) {
-    const char *colon = memchr(pair.start, ':', pair.length);
+    const char *colon = colon_in(pair);
     struct hf_text_part key = {pair.start, colon ? (size_t)(colon - pair.start) : pair.length};
     struct hf_text_part text = {colon ? colon + 1 : "", colon ? pair.length - key.length - 1 : 0};
     enum hf_object object = HF_OBJECT_MUTEX;

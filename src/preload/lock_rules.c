@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "preload/lock_rules.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,30 @@ static void add_place(const struct hf_found_symbol *found, void *argument) {
     }
 }
 
+// "store::table" as compilers write the name of a variable (Itanium C++ ABI, 5.1.2): "_ZN5store5tableE", with an L
+// before the last part where it is of internal linkage. False when there is no room.
+static bool mangle(const char *name, bool is_internal, char *mangled, size_t bytes) {
+    size_t used = (size_t)snprintf(mangled, bytes, "_ZN");
+    for (const char *part = name; part && used < bytes;) {
+        const char *colons = strstr(part, "::");
+        size_t length = colons ? (size_t)(colons - part) : strlen(part);
+        used += (size_t)snprintf(mangled + used, bytes - used, "%s%zu%.*s", is_internal && !colons ? "L" : "", length,
+                                 (int)length, part);
+        part = colons ? colons + 2 : NULL;
+    }
+    if (used < bytes)
+        used += (size_t)snprintf(mangled + used, bytes - used, "E");
+    return used < bytes;
+}
+
+static void find_cxx_variable(const char *name, struct place_search *search) {
+    char mangled[2 * HF_PLACE_BYTES];
+    for (int is_internal = 0; is_internal <= 1; is_internal++) {
+        if (mangle(name, is_internal, mangled, sizeof(mangled)))
+            hf_symbols_visit(mangled, add_place, search);
+    }
+}
+
 static void find_place(struct places *places, const struct hf_policy_rule *rule, int number) {
     struct place_search search = {.places = places, .kind = rule->kind, .number = number, .whole = true};
     if (strstr(rule->place, ".so")) {
@@ -104,6 +129,8 @@ static void find_place(struct places *places, const struct hf_policy_rule *rule,
         search.offset = strtoul(plus + 1, NULL, 0);
     }
     hf_symbols_visit(name, add_place, &search);
+    if (strstr(name, "::"))
+        find_cxx_variable(name, &search);
     if (search.variables == 1)
         search.last->is_only_one = true;
 }

@@ -155,7 +155,7 @@ def test_interrupted(on_terminal, tmp_path):
 @pytest.mark.parametrize("program, status, part", [
     (["/nonexistent/program"], 127, "there is no program '/nonexistent/program'"),
     (["no-such-program-anywhere"], 127, "there is no program"),
-    (["/etc/passwd"], 126, "'/etc/passwd' can't be executed: Permission denied"),
+    (["/etc/passwd"], 126, "'/etc/passwd' can't be executed: it is not executable"),
 ])
 def test_programs_that_do_not_run(holdfast, program, status, part):
     result = holdfast("compare", "--", *program)

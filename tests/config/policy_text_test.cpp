@@ -129,7 +129,8 @@ TEST(policy_text, SaysWhatIsWrong) {
         std::string text;
         const char *part;
     } wrong[] = {
-        {"mutex", "mutex can't be ''"},
+        {"mutex", "mutex has no lock behind a colon: write mutex:flexguard"},
+        {"mutex@a::b", "mutex has no lock"},
         {"mutex:magic", "mutex can't be 'magic': use one of glibc, default, flexguard"},
         {"cond:mcs", "cond can't be 'mcs': use one of glibc, default, flexguard"},
         {"rwlock:mcs", "rwlock can't be 'mcs': use one of glibc, default, flexguard, rwscl"},

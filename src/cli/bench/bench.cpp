@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <optional>
 #include <set>
@@ -208,6 +209,21 @@ ending bench(bench_options options) {
 }
 
 } // namespace
+
+void fit_help_to_workload(CLI::App &bench_verb) {
+    const CLI::Option *named = bench_verb.get_option("workload");
+    const workload *chosen = named->results().empty() ? nullptr : find_workload(named->results().front());
+    if (!chosen)
+        return;
+    CLI::Option *locks = bench_verb.get_option("--locks");
+    if (*chosen->locks)
+        locks->default_str(chosen->locks);
+    if (chosen->compares == lockers::coroutines) {
+        locks->description(
+            fmt::format("Coroutine locks, separated by commas, of {}", fmt::join(coro_lock_names(), ", ")));
+        bench_verb.get_option("--threads")->default_str("1,2,4,8,16");
+    }
+}
 
 void add_bench(CLI::App &app, action &chosen) {
     auto options = std::make_shared<bench_options>();

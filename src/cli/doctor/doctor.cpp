@@ -164,8 +164,9 @@ void print_json(const findings &found, bool with_logs) {
 }
 
 void print(const program_examination &found) {
-    fmt::print("{}{}, with {} libraries: {}\n  {}\n", found.script.empty() ? "" : found.script + ", run by ",
-               found.program.string(), found.libraries, name_of(found.is), found.why);
+    fmt::print("{}{}{}, with {} libraries: {}\n  {}\n", found.called.empty() ? "" : found.called + " -> ",
+               found.script.empty() ? "" : found.script + ", run by ", found.program.string(), found.libraries,
+               name_of(found.is), found.why);
     for (const auto &[kind, functions] : found.replaced)
         fmt::print("  {:<8} {}\n", kind, fmt::join(functions, " "));
     for (const auto &note : found.notes)
@@ -176,6 +177,7 @@ void print_json(const program_examination &found) {
     nlohmann::ordered_json out;
     out["program"] = found.program.string();
     out["script"] = found.script.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.script);
+    out["called"] = found.called.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.called);
     out["libraries"] = found.libraries;
     out["verdict"] = name_of(found.is);
     out["why"] = found.why;

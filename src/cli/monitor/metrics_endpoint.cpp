@@ -11,6 +11,7 @@
 
 #include "cli/common/exit_status.hpp"
 #include "cli/monitor/monitor_figures.hpp"
+#include "cli/monitor/port_owner.hpp"
 #include "monitor/cpu_set.hpp"
 
 namespace holdfast::cli {
@@ -101,8 +102,10 @@ metrics_endpoint::metrics_endpoint(const std::string &address, std::function<hf_
     : exposing_(new exposing{.collected = std::make_shared<figures>(std::move(ask)),
                              .exposer = prometheus::Exposer(address, 1)}) {
     exposing_->exposer.RegisterCollectable(exposing_->collected);
-} catch (const std::exception &) {
-    throw failure(fmt::format("metrics can't be served on {}: choose another --metrics HOST:PORT", address));
+} catch (const std::exception &problem) {
+    std::string why = why_not_listening(address);
+    throw failure(fmt::format("metrics can't be served on {}: {}: choose another --metrics HOST:PORT", address,
+                              why.empty() ? problem.what() : why));
 }
 
 metrics_endpoint::~metrics_endpoint() = default;

@@ -56,8 +56,14 @@ std::optional<gid_t> group_of(const monitor_options &options) {
 
 // At most one service a socket: the lock goes with its owner, in whatever way that ends.
 descriptor be_the_only_one(const std::string &socket) {
+    // One directory, as /run/holdfast, and not a path that was mistyped.
+    std::filesystem::path directory = std::filesystem::path(socket).parent_path();
     std::error_code error;
-    std::filesystem::create_directories(std::filesystem::path(socket).parent_path(), error);
+    if (!directory.empty() &&
+        !std::filesystem::is_directory(directory.parent_path().empty() ? "." : directory.parent_path(), error))
+        throw failure(fmt::format("there is no directory {} for the socket: make it, or choose another --socket",
+                                  directory.parent_path().string()));
+    std::filesystem::create_directory(directory, error);
     std::string path = socket + ".lock";
     descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!lock)

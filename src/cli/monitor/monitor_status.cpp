@@ -106,7 +106,13 @@ void add_monitor_status(CLI::App &monitor_verb, action &chosen) {
                  "Examples:\n"
                  "  holdfast monitor status\n"
                  "  holdfast monitor status --json | jq .registered_processes");
-    verb->callback([options, &chosen] { chosen = [options] { return tell(*options); }; });
+    // 'monitor --socket S status' means the same as 'monitor status --socket S'.
+    verb->callback([options, verb, &monitor_verb, &chosen] {
+        const CLI::Option *before = monitor_verb.get_option("--socket");
+        if (verb->count("--socket") == 0 && before->count() > 0)
+            options->socket = before->results().front();
+        chosen = [options] { return tell(*options); };
+    });
 }
 
 } // namespace holdfast::cli

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <memory>
+#include <unistd.h>
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/say.hpp"
@@ -21,6 +22,7 @@ namespace {
 struct run_options {
     interposition wanted;
     bool as_root = false;
+    bool require_monitor = false;
     std::vector<std::string> program;
 };
 
@@ -110,6 +112,34 @@ void print_who_stays(const session &session) {
             left);
 }
 
+// For a person at a terminal, without --stats: rules that are misspelt, and what the program did without. A program that
+// ends before its monitor could be there is not worth a word.
+void print_what_was_amiss(const session &session, const std::vector<lock_rule> &rules) {
+    if (session.is_settled() && !session.has_monitor())
+        say("holdfast: it ran without a monitor, so its waiters blocked as glibc's do: {}: see 'holdfast doctor'\n",
+            session.why_no_monitor());
+    auto matched = session.rule_matches();
+    for (const lock_rule &each : rules) {
+        if (matched[each.name] == 0)
+            say("holdfast: the rule {}:{} matched no lock: check the name (of C++, as in 'nm -C' without arguments, or "
+                "mangled)\n",
+                each.name, each.lock);
+    }
+}
+
+// What to do next, from what the locks did.
+std::string verdict_on(const thread_sums &counters, bool has_monitor) {
+    constexpr double little = 0.001, much = 0.02;
+    double share = static_cast<double>(counters.contended) / static_cast<double>(counters.acquisitions);
+    std::string what = fmt::format("{:.2g}% of the acquisitions found the lock held", 100 * share);
+    if (share < little)
+        return what + ": this program hardly waits for locks, under this load at least: others would change little";
+    std::string next = has_monitor ? "" : "; with a monitor waiters could spin: see 'holdfast doctor'";
+    if (share < much)
+        return what + ": look at 'holdfast top' under load before you decide" + next;
+    return what + ": measure it with 'holdfast compare --rounds 7'" + next;
+}
+
 void print_stats(const session &session, const run_options &options, const std::vector<lock_rule> &rules) {
     print_counters(session, options.wanted.lock);
     if (session.counters().acquisitions == 0)
@@ -120,6 +150,8 @@ void print_stats(const session &session, const run_options &options, const std::
     if (std::string left = about_objects_left(find_object_fits()); !left.empty())
         say("  {}\n", left);
     print_who_stays(session);
+    if (session.counters().acquisitions != 0)
+        say("verdict: {}\n", verdict_on(session.counters(), session.has_monitor()));
 }
 
 ending run_as_it_is(const run_options &options, const std::optional<invoker> &user) {
@@ -127,6 +159,12 @@ ending run_as_it_is(const run_options &options, const std::optional<invoker> &us
     if (options.wanted.stats)
         say("holdfast: lock glibc: the program ran as it is, nothing was counted\n");
     return end;
+}
+
+void insist_on_monitor(const session &session, const run_options &options) {
+    if (options.require_monitor && !session.has_monitor())
+        throw failure(fmt::format("there is no monitor, which --require-monitor asks for: {}: see 'holdfast doctor'",
+                                  session.why_no_monitor()));
 }
 
 ending run(run_options &options) {
@@ -143,12 +181,16 @@ ending run(run_options &options) {
     }
     // A program that is counted is counted from its start.
     using comes = session::monitor_comes;
-    auto with = std::make_unique<session>(options.wanted.stats ? comes::first : comes::meanwhile);
+    bool waits = options.wanted.stats || options.require_monitor;
+    auto with = std::make_unique<session>(waits ? comes::first : comes::meanwhile);
+    insist_on_monitor(*with, options);
     with->watch_rules(rules);
     ending end =
         run_child(options.program, with->preload_environment(options.wanted), user, [&with] { with->load_monitor(); });
     if (options.wanted.stats)
         print_stats(*with, options, rules);
+    else if (isatty(STDERR_FILENO))
+        print_what_was_amiss(*with, rules);
     if (with->is_settled())
         return end;
     // The kernel ends what loads, and takes back what is loaded.
@@ -177,6 +219,8 @@ void add_run(CLI::App &app, action &chosen) {
     verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");
     verb->add_flag("--creation-sites", options->wanted.creation_sites,
                    "Note where locks are initialised, for 'holdfast top' to name those that have no name");
+    verb->add_flag("--require-monitor", options->require_monitor,
+                   "Do not start the program without a Preemption Monitor");
     verb->add_flag("--as-root", options->as_root,
                    "Under sudo: run the program as root, not as the user who called sudo");
     verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");

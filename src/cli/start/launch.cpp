@@ -84,7 +84,9 @@ void become(const launch &what, char *const *arguments, char *const *variables, 
                       exit_not_executable);
     if (error == ENOENT)
         throw failure(fmt::format("there is no program '{}': check its name and PATH", program), exit_not_found);
-    throw failure(fmt::format("'{}' can't be executed: {}", program, std::strerror(error)), exit_not_executable);
+    std::string why = error == EACCES ? why_not_executable(program) : "";
+    throw failure(fmt::format("'{}' can't be executed: {}", program, why.empty() ? std::strerror(error) : why),
+                  exit_not_executable);
 }
 
 } // namespace

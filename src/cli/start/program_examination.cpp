@@ -19,6 +19,8 @@
 #include "cli/start/process.hpp"
 #include "cli/start/program_search.hpp"
 #include "cli/symbols/elf_file.hpp"
+#include "hint/registration.h"
+#include "monitor/client/service_report.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -40,6 +42,35 @@ std::string interpreter_of_script(const path &program) {
         while (words >> word && (word.starts_with("-") || word.find('=') != std::string::npos))
             ;
     return word;
+}
+
+// Of a shell's script that does no more than prepare: the program that its last line hands over to ("exec /opt/x/bin/x
+// \"$@\""). Empty where that is not written out.
+std::string program_handed_over_to(const path &script, const std::string &interpreter) {
+    static const std::set<std::string> shells = {"sh", "bash", "dash", "ksh", "zsh"};
+    if (!shells.contains(path(interpreter).filename()))
+        return {};
+    std::ifstream file(script, std::ios::binary);
+    std::string last, word;
+    for (std::string line; std::getline(file, line);) {
+        std::size_t begin = line.find_first_not_of(" \t");
+        if (begin != std::string::npos && line[begin] != '#')
+            last = line.substr(begin);
+    }
+    std::istringstream words(last);
+    words >> word;
+    if (word != "exec" || !(words >> word))
+        return {};
+    std::erase(word, '"');
+    bool is_written_out = word.starts_with("/") && word.find_first_of("$`'*?\\") == std::string::npos;
+    return is_written_out ? word : "";
+}
+
+// Java's own program only loads this, which takes the locks.
+path java_machine_beside(const path &program) {
+    path machine = program.parent_path().parent_path() / "lib/server/libjvm.so";
+    std::error_code error;
+    return program.filename() == "java" && std::filesystem::exists(machine, error) ? machine : path();
 }
 
 // A program may name anything as its dynamic linker; only the one that we have run ourselves is run.
@@ -176,13 +207,16 @@ namespace {
 program_examination located(const std::string &name) {
     program_examination found;
     found.program = find_program(name);
+    if (found.program.filename() != path(name).filename())
+        found.called = name;
     for (int depth = 0; depth < 5; depth++) {
         std::string interpreter = interpreter_of_script(found.program);
         if (interpreter.empty())
             break;
         if (found.script.empty())
             found.script = found.program;
-        found.program = find_program(interpreter);
+        std::string next = program_handed_over_to(found.program, interpreter);
+        found.program = find_program(next.empty() ? interpreter : next);
     }
     return found;
 }
@@ -200,6 +234,7 @@ const char *name_of(verdict is) {
     switch (is) {
     case verdict::helped: return "helped";
     case verdict::helped_now: return "helped now";
+    case verdict::blocks_now: return "blocks now";
     case verdict::no_locks: return "no locks";
     case verdict::not_preloaded: return "not preloaded";
     case verdict::passed_on: return "passed on";
@@ -243,10 +278,31 @@ program_examination examine_program(const std::string &name) {
             "preloads nothing from outside";
     else {
         found.is = verdict::helped;
-        conclude(found, found.program, libraries_of(found.program, file->interpreter));
+        std::set<path> libraries = libraries_of(found.program, file->interpreter);
+        if (path machine = java_machine_beside(found.program); !machine.empty()) {
+            libraries.insert(machine);
+            found.notes.emplace_back("Java's monitors and java.util.concurrent queue in Java and sleep by pthread "
+                                     "condition variables, which become Holdfast's; who is next stays Java's choice");
+        }
+        conclude(found, found.program, libraries);
     }
     return found;
 }
+
+namespace {
+
+// Where the process looks for its monitor; the service's default where that can't be read.
+std::string socket_in_environment_of(pid_t pid) {
+    constexpr std::string_view variable = HF_SOCKET_VARIABLE "=";
+    std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+    for (std::string each; std::getline(file, each, '\0');) {
+        if (each.starts_with(variable))
+            return each.substr(variable.size());
+    }
+    return HF_SERVICE_SOCKET;
+}
+
+} // namespace
 
 program_examination examine_process(pid_t pid) {
     program_examination found;
@@ -260,8 +316,13 @@ program_examination examine_process(pid_t pid) {
     bool interposed =
         std::ranges::any_of(mapped, [](const path &file) { return file.filename() == preload_library().filename(); });
     if (found.is == verdict::helped && interposed) {
-        found.is = verdict::helped_now;
-        found.why = "it runs under Holdfast";
+        service_report monitor = ask_service(socket_in_environment_of(pid));
+        bool is_told = monitor.is == service_report::state::running;
+        found.is = is_told ? verdict::helped_now : verdict::blocks_now;
+        found.why = is_told ? "it runs under Holdfast"
+                            : fmt::format("it runs under Holdfast, but nobody tells it of preempted holders, so its "
+                                          "waiters block: {}",
+                                          monitor.sentence);
     } else if (found.is == verdict::helped) {
         found.why = "it runs without Holdfast: start it again by 'holdfast run'";
     }

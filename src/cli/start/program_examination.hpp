@@ -14,12 +14,14 @@ struct program_examination {
     enum class verdict {
         helped,        // its locks become Holdfast's
         helped_now,    // and are already
+        blocks_now,    // they are, but its monitor is gone
         no_locks,      // it calls no function that the interposer replaces
         not_preloaded, // nothing can be preloaded into it
         passed_on,     // a sanitizer that has to see every lock keeps its functions
     };
 
-    std::filesystem::path program; // that is examined: of a script, its interpreter
+    std::filesystem::path program; // that is examined: of a script, its interpreter, or what it hands over to
+    std::string called;            // the name that leads to the program, if the program's own is another one
     std::string script;            // the script, if it is one
     std::size_t libraries = 0;     // that it is linked with, or has loaded
     // By kind of object ("mutex"), the functions that it and its libraries import and the interposer replaces.

@@ -37,6 +37,19 @@ bool is_there(const path &place) {
     return std::filesystem::exists(place, ignored);
 }
 
+std::string why_not(const path &place) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(place, ignored))
+        return "it is a directory; name a program in it";
+    if (!std::filesystem::is_regular_file(place, ignored))
+        return "it is no file of a program";
+    auto mode = std::filesystem::status(place, ignored).permissions();
+    using std::filesystem::perms;
+    if ((mode & (perms::owner_exec | perms::group_exec | perms::others_exec)) == perms::none)
+        return "it is not executable; if it is a program, make it so by 'chmod +x'";
+    return "this user may not execute it";
+}
+
 } // namespace
 
 path find_program(const std::string &name) {
@@ -44,9 +57,15 @@ path find_program(const std::string &name) {
     auto found = std::find_if(places.begin(), places.end(), is_executable);
     if (found != places.end())
         return std::filesystem::canonical(*found);
-    if (std::any_of(places.begin(), places.end(), is_there))
-        throw failure(fmt::format("'{}' can't be executed: check what it is and who may", name), exit_not_executable);
+    if (std::string why = why_not_executable(name); !why.empty())
+        throw failure(fmt::format("'{}' can't be executed: {}", name, why), exit_not_executable);
     throw failure(fmt::format("there is no program '{}': check its name and PATH", name), exit_not_found);
+}
+
+std::string why_not_executable(const std::string &name) {
+    std::vector<path> places = places_of(name);
+    auto there = std::find_if(places.begin(), places.end(), is_there);
+    return there == places.end() ? "" : why_not(*there);
 }
 
 bool has_program(const std::string &name) {

@@ -11,6 +11,9 @@ namespace holdfast::cli {
 // where there is none.
 std::filesystem::path find_program(const std::string &name);
 
+// What keeps what is there of that name from being executed: a clause, with what to do. Empty when there is nothing.
+std::string why_not_executable(const std::string &name);
+
 // Whether there is one, so that a failed exec(2) is about what the file needs.
 bool has_program(const std::string &name);
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/descriptor.hpp"
 #include "base/descriptor_passing.h"
@@ -18,13 +19,22 @@ service_report report_of(service_report::state is, const std::string &sentence) 
     return {.is = is, .sentence = sentence};
 }
 
+// An abstract one begins with @ and has no file.
+bool may_be_a_socket(const std::string &socket_name) {
+    struct stat file {};
+    return socket_name.starts_with("@") || stat(socket_name.c_str(), &file) != 0 || S_ISSOCK(file.st_mode);
+}
+
 service_report why_not_connected(const std::string &socket_name, int error) {
     using enum service_report::state;
     switch (error) {
     case ENOENT:
     case ENAMETOOLONG: // the empty name, too
         return report_of(absent, "there is no service on " + socket_name + ": start one by 'holdfast monitor'");
-    case ECONNREFUSED: return report_of(dead, "the service on " + socket_name + " has ended: start it again");
+    case ECONNREFUSED:
+        if (!may_be_a_socket(socket_name))
+            return report_of(absent, socket_name + " is no socket: name the one of a service");
+        return report_of(dead, "the service on " + socket_name + " has ended: start it again");
     case EACCES:
     case EPERM:
         return report_of(forbidden, "the service on " + socket_name + " is not for this user: join the socket's group");

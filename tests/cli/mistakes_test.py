@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the command says to who has mistyped something: one sentence, what is wrong, what to do. And the habits that
+people come with: help, version, completion in a shell.
+
+Shown able to fail: without each of the cases in explain() (main.cpp); with nearest_name that takes any name; with
+say() as it comes; with create_directories in be_the_only_one; with a completion that leaves an option out.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from conftest import COMMAND, assert_usage_error
+
+
+@pytest.mark.parametrize("arguments, parts", [
+    (["runn"], ["there is no 'runn' to do", "did you mean 'run'?"]),
+    (["docotr"], ["did you mean 'doctor'?"]),
+    (["mon"], ["did you mean 'monitor'?"]),
+    (["frobnicate"], ["there is no 'frobnicate' to do", "holdfast --help"]),
+    (["run", "--nope", "--", "true"], ["there is no option --nope", "holdfast run --help"]),
+    (["run", "--stat", "--", "true"], ["there is no option --stat", "did you mean '--stats'?"]),
+    (["compare", "--round=3", "--", "true"], ["there is no option --round", "did you mean '--rounds'?"]),
+    (["monitor", "status", "--jsn"], ["did you mean '--json'?", "holdfast monitor status --help"]),
+    (["bench", "shared-memory", "--writers", "3"], ["there is no option --writers", "behind --"]),
+    (["top", "everything"], ["'everything' is one word too many"]),
+    (["run", "--conf", "mutex", "--", "true"], ["mutex has no lock behind a colon: write mutex:flexguard"]),
+])
+def test_mistakes_are_one_sentence(holdfast, arguments, parts):
+    assert_usage_error(holdfast(*arguments), *parts)
+
+
+@pytest.mark.parametrize("arguments, part", [
+    (["help"], "holdfast doctor"), (["help", "run"], "--stats"), (["help", "monitor", "status"], "--json"),
+    (["version"], "holdfast "), (["-V"], "holdfast "), (["-v"], "holdfast "),
+    (["bench", "coro-mutex", "--help"], "dispatch"),
+])
+def test_help_and_version_are_what_people_try(holdfast, arguments, part):
+    result = holdfast(*arguments)
+    assert result.returncode == 0 and part in result.stdout and not result.stderr
+
+
+def test_help_of_a_workload_of_coroutines_has_its_own_contenders(holdfast):
+    shown = " ".join(holdfast("bench", "coro-mutex", "--help").stdout.split())
+    assert "Coroutine locks, separated by commas" in shown and "flexguard" not in shown.split("--threads")[0]
+    assert "flexguard" in holdfast("bench", "shared-memory", "--help").stdout
+
+
+@pytest.mark.parametrize("verb, status", [("run", 126), ("doctor", 126), ("compare", 126)])
+def test_what_is_no_program_is_said(holdfast, tmp_path, verb, status):
+    directory, text = tmp_path / "directory", tmp_path / "text"
+    directory.mkdir()
+    text.write_text("hello\n")
+    for what, part in [(directory, "it is a directory"), (text, "it is not executable")]:
+        result = holdfast(verb, "--", what)
+        assert result.returncode == status and part in result.stderr, result
+        assert result.stderr.count("\n") == 1
+
+
+def test_names_can_not_command_the_terminal(holdfast):
+    result = holdfast("run", "--", "no\x1b[2Jsuch\u009bprogram")
+    assert result.returncode == 127
+    assert "no\\x1b[2Jsuch\\x9bprogram" in result.stderr and "\x1b" not in result.stderr
+
+
+def test_sockets_are_what_was_named(holdfast, tmp_path):
+    plain = tmp_path / "plain.txt"
+    plain.write_text("hello\n")
+    for arguments in [["monitor", "status", "--socket", plain], ["monitor", "--socket", plain, "status"]]:
+        result = holdfast(*arguments)
+        assert result.returncode == 1 and f"{plain} is no socket" in result.stderr, result
+    ended = tmp_path / "ended.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(str(ended))
+    assert "has ended" in holdfast("monitor", "status", "--socket", ended).stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="anybody else is refused before")
+def test_a_mistyped_directory_is_not_made(holdfast, tmp_path):
+    result = holdfast("monitor", "--pins", "", "--socket", tmp_path / "nosuch" / "directory" / "s")
+    assert result.returncode == 125 and "there is no directory" in result.stderr
+    assert not (tmp_path / "nosuch").exists()
+
+
+# --- completion
+
+def completed(words):
+    """What bash would offer for the last of the words."""
+    script = subprocess.run([COMMAND, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+    quoted = " ".join(f"'{word}'" for word in words)
+    script += f"\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _holdfast; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    return set(subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_bash_completes(tmp_path):
+    assert {"run", "compare", "top", "help"} <= completed(["holdfast", ""])
+    assert completed(["holdfast", "mon"]) == {"monitor"}
+    assert {"--lock", "--conf", "--stats"} <= completed(["holdfast", "run", "--"])
+    assert completed(["holdfast", "run", "--stat"]) == {"--stats"}
+    assert {"flexguard", "uscl"} <= completed(["holdfast", "run", "--lock", ""])
+    assert completed(["holdfast", "monitor", "status", "--j"]) == {"--json"}
+    assert completed(["holdfast", "monitor", "stat"]) == {"status"}
+    assert completed(["holdfast", "monitor", "--scopes", "us"]) == {"users"}
+    assert "shared-memory" in completed(["holdfast", "bench", "sha"])
+    (tmp_path / "a-file").write_text("")
+    assert completed(["holdfast", "bench", "--json", f"{tmp_path}/a-"]) == {f"{tmp_path}/a-file"}
+    assert "true" in completed(["holdfast", "run", "--", "tru"])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_option_of_each_verb_is_completed(holdfast, shell):
+    script = holdfast("completion", shell).stdout
+    for verb in ["run", "compare", "bench", "doctor", "monitor", "top", "report"]:
+        table = holdfast(verb, "--help").stdout.split("Example")[0]
+        for word in [line.split()[0].split(",")[-1] for line in table.splitlines() if line.startswith("  -")]:
+            if word.startswith("--") and len(word) > 2 and word[2].isalpha() and "=" not in word:
+                name = word.rstrip(".:)")
+                assert (f"-l {name[2:]}" if shell == "fish" else name) in script, (verb, name)
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n"], input=script, text=True, check=False).returncode == 0
