@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """holdfast compare: what it measures, shows, writes and refuses, and how it ends."""
 
+import csv
 import json
 import os
 import re
@@ -34,6 +35,8 @@ def test_metric(holdfast, tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     table = rows(result)
+    assert ["lock", "status", "rate"] in [line.split()[:3] for line in result.stdout.splitlines()], "its own name"
+    assert "blocking: 2.00 times glibc in 2 rounds: too few to tell" in result.stdout
     assert table["glibc"][:2] == ["ok", "100"] and table["glibc"][-1] == "1.00x"
     assert table["blocking"][:2] == ["ok", "200.5"] and table["blocking"][-1] == "2.00x"
     assert table["mcs"][:2] == ["ok", "50"] and table["mcs"][-1] == "0.50x"
@@ -45,6 +48,25 @@ def test_metric(holdfast, tmp_path):
         (1, "glibc"), (1, "blocking"), (1, "mcs"), (2, "blocking"), (2, "mcs"), (2, "glibc")]
     for one in written["records"]:
         assert set(one) == {"lock", "round", "status", "metric", "wall_s", "cpu_s"}
+
+
+def test_verdicts_and_tables_for_others(holdfast, tmp_path):
+    prepared, cleaned = tmp_path / "prepared", tmp_path / "cleaned"
+    result = holdfast("compare", "--rounds", "3", "--warmup", "1", "--locks", "glibc,blocking,mcs", "--metric",
+                      "rate: ([0-9.]+)", "--prepare", f"echo x >> {prepared}", "--cleanup", f"echo x >> {cleaned}",
+                      "--csv", tmp_path / "table.csv", "--markdown", tmp_path / "table.md", "--", "sh", "-c", BY_LOCK)
+    assert result.returncode == 0, result.stderr
+    verdicts = result.stdout.split("verdict:")[1]
+    assert "blocking: 2.00 times glibc (2.00 to 2.00 in 3 rounds): use it" in verdicts
+    assert "mcs: 0.50 times glibc (0.50 to 0.50 in 3 rounds): glibc's is better here" in verdicts
+    assert prepared.read_text() == cleaned.read_text() == "x\n" * 12
+    header, *lines = list(csv.reader((tmp_path / "table.csv").open()))
+    assert header[:4] == ["lock", "threads", "status", "rate"] and [line[0] for line in lines] == [
+        "glibc", "blocking", "mcs"]
+    assert lines[1][3] == "200.5" and lines[1][6] == "2.005"
+    assert (tmp_path / "table.md").read_text().splitlines()[3].startswith("| blocking |")
+    failed = holdfast("compare", "--rounds", "1", "--prepare", "exit 3", "--locks", "glibc", "--", "true")
+    assert failed.returncode == 125 and "--prepare 'exit 3'" in failed.stderr
 
 
 def test_lower_can_be_better(holdfast):

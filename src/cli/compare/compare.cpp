@@ -72,7 +72,7 @@ std::string last_lines(const std::string &text, std::size_t lines_max) {
 std::string name_of_metric(const std::string &pattern) {
     std::string name = pattern.substr(0, pattern.find('('));
     auto is_plain = [](unsigned char each) { return std::isalnum(each) || std::strchr(" _-/%", each); };
-    while (!name.empty() && !is_plain(static_cast<unsigned char>(name.back())))
+    while (!name.empty() && !std::isalnum(static_cast<unsigned char>(name.back())) && name.back() != '%')
         name.pop_back();
     auto first = std::find_if_not(name.rbegin(), name.rend(), is_plain).base();
     name.erase(name.begin(), first);

@@ -48,8 +48,8 @@ struct yardstick {
 std::string comparison_table(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                              const yardstick &by);
 
-// Of each round in which the lock and glibc both went well: above 1 is better than glibc. Times that the clock can't tell
-// apart have none.
+// Of each round in which the lock and glibc both went well: above 1 is better than glibc. Times that the clock can't
+// tell apart have none.
 std::vector<double> ratios_to_glibc(const std::vector<program_run> &runs, const std::string &lock, const yardstick &by);
 
 // The same table for other programs: comma-separated values, Markdown.

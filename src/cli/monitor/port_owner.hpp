@@ -6,8 +6,8 @@
 
 namespace holdfast::cli {
 
-// A clause about HOST:PORT, or PORT: "prometheus (1234) has the port", "the address is not this machine's". Empty when it
-// could be had.
+// A clause about HOST:PORT, or PORT: "prometheus (1234) has the port", "the address is not this machine's". Empty when
+// it could be had.
 std::string why_not_listening(const std::string &address);
 
 } // namespace holdfast::cli

@@ -112,12 +112,14 @@ void print_who_stays(const session &session) {
             left);
 }
 
-// For a person at a terminal, without --stats: rules that are misspelt, and what the program did without. A program that
-// ends before its monitor could be there is not worth a word.
+// For a person at a terminal, without --stats: rules that are misspelt, and what the program did without. A program
+// that ends before its monitor could be there is not worth a word.
 void print_what_was_amiss(const session &session, const std::vector<lock_rule> &rules) {
     if (session.is_settled() && !session.has_monitor())
         say("holdfast: it ran without a monitor, so its waiters blocked as glibc's do: {}: see 'holdfast doctor'\n",
             session.why_no_monitor());
+    if (rules.empty())
+        return;
     auto matched = session.rule_matches();
     for (const lock_rule &each : rules) {
         if (matched[each.name] == 0)
