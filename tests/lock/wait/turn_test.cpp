@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Turns: whose is over, and that it is worth it. Shown able to fail: with no look at the time between two looks
-// (BeginsAnewForOneThatWorks), with hf_yield left out (PollersUnderALockGiveWay: more than 0.3 s), and with a yield
+// (BeginsAnewForOneThatWorks), with hf_yield left out (PollersUnderALockGiveWay), and with a yield
 // whatever is held (ThatHoldsALockGoesOn).
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -60,16 +60,14 @@ TEST(turn, ThatHoldsALockGoesOn) {
     hf_critical_leave(self);
 }
 
-// CPU time, since others may have the machine. Without yields each exchange takes one of the scheduler's slices.
-TEST(turn, PollersUnderALockGiveWay) {
-    cpu_set_t all, one;
-    pthread_getaffinity_np(pthread_self(), sizeof(all), &all);
-    CPU_ZERO(&one);
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
-        if (CPU_ISSET(cpu, &all))
-            CPU_SET(cpu, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
-    constexpr int exchanges = 200;
+double ms_by(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+// CPU time of two threads that wait for each other by polling under a lock. Negative: others had the CPU meanwhile.
+double exchanges_take(int exchanges) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     int number = 0;
     auto poll = [&](int parity) {
@@ -80,17 +78,32 @@ TEST(turn, PollersUnderALockGiveWay) {
             hf_flexguard_unlock(&lock);
         }
     };
-    timespec began{}, ended{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &began);
+    double began_ms = ms_by(CLOCK_MONOTONIC), began_cpu_ms = ms_by(CLOCK_PROCESS_CPUTIME_ID);
     std::thread odd(poll, 1), even(poll, 0);
     odd.join();
     even.join();
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ended);
-    double took_s =
-        static_cast<double>(ended.tv_sec - began.tv_sec) + 1e-9 * static_cast<double>(ended.tv_nsec - began.tv_nsec);
-    RecordProperty("cpu_ms", std::to_string(1e3 * took_s));
-    EXPECT_LT(took_s, 0.15);
+    double took_ms = ms_by(CLOCK_MONOTONIC) - began_ms, cpu_ms = ms_by(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ms;
+    return took_ms < 1.2 * cpu_ms + 1 ? cpu_ms : -1;
+}
+
+// Without yields each exchange takes one of the scheduler's slices, at least 2 ms. Beside other processes turns are as
+// long as yields, so nothing is to be seen then.
+TEST(turn, PollersUnderALockGiveWay) {
+    cpu_set_t all, one;
+    pthread_getaffinity_np(pthread_self(), sizeof(all), &all);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    constexpr int exchanges = 12, attempts = 20;
+    double took_ms = -1;
+    for (int i = 0; i < attempts && took_ms < 0; i++)
+        took_ms = exchanges_take(exchanges);
     pthread_setaffinity_np(pthread_self(), sizeof(all), &all);
+    if (took_ms < 0)
+        GTEST_SKIP() << "other processes have the CPU";
+    EXPECT_LT(took_ms, 0.75 * exchanges);
 }
 
 } // namespace
