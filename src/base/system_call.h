@@ -39,6 +39,11 @@ static inline long hf_sys_futex_change(const uint32_t *word, uint32_t *changed, 
     return hf_system_call(SYS_futex, (long)word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, (long)changed, change);
 }
 
+// sched_yield(2), which takes no arguments, with something in their registers (park/park_call.h).
+static inline long hf_sys_sched_yield_with(uint64_t first, uint64_t second, uint64_t third) {
+    return hf_system_call(SYS_sched_yield, (long)first, (long)second, (long)third, 0, 0, 0);
+}
+
 static inline long hf_sys_membarrier(int command) {
     return hf_system_call(SYS_membarrier, command, 0, 0, 0, 0, 0);
 }

@@ -135,6 +135,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     add_bench(app, chosen);
     add_doctor(app, chosen);
     add_monitor(app, chosen);
+    add_oversub(app, chosen);
     add_top(app, chosen);
     add_report(app, chosen);
     add_completion(app, chosen);

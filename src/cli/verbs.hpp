@@ -20,6 +20,7 @@ void add_compare(CLI::App &app, action &chosen);
 void add_bench(CLI::App &app, action &chosen);
 void add_doctor(CLI::App &app, action &chosen);
 void add_monitor(CLI::App &app, action &chosen);
+void add_oversub(CLI::App &app, action &chosen);
 void add_report(CLI::App &app, action &chosen);
 void add_top(CLI::App &app, action &chosen);
 void add_completion(CLI::App &app, action &chosen);

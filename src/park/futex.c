@@ -11,6 +11,7 @@
 #include "base/system_call.h"
 #include "park/deadline.h"
 #include "park/timed_sleep.h"
+#include "park/virtual_wait.h"
 
 // What sandboxes allow is what glibc uses. Its locks sleep by FUTEX_WAIT, its condition variables by FUTEX_WAIT_BITSET,
 // which alone takes an absolute time, for all kinds; and they wake by FUTEX_WAKE. So kinds may be refused. From then on
@@ -56,6 +57,9 @@ static long wait_of_kind(const uint32_t *word, uint32_t expected, const struct h
 }
 
 int hf_futex_wait_as(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline, uint32_t kind) {
+    // A wait with a deadline sleeps: the kernel ends it to the microsecond.
+    if (!deadline && hf_wait_virtually(word, expected, kind))
+        return 0;
     long result = kind == FUTEX_BITSET_MATCH_ANY ? wait_of_all_kinds(word, expected, deadline)
                                                  : wait_of_kind(word, expected, deadline, kind);
     // The kernel takes no time before the clock's epoch; such a deadline has passed. And it looks at the word first:

@@ -12,6 +12,7 @@
 #include "monitor/bpf_refusal.hpp"
 #include "monitor/bpf_rights.hpp"
 #include "monitor/futex_watch.hpp"
+#include "oversub/scheduler.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -88,13 +89,18 @@ capability slice_extension() {
 }
 
 capability sched_ext() {
-    bool present = exists("/sys/kernel/sched_ext");
+    bool present = kernel_has_sched_ext();
+    std::string scheduler = scheduler_in_place();
     return {
         .name = "sched_ext",
         .title = "extensible scheduler (sched_ext)",
         .present = present,
-        .detail = present ? "the kernel has it; Holdfast does not use it yet" : "/sys/kernel/sched_ext does not exist",
-        .remedy = present ? "" : "needs Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT; the monitor does not need it"};
+        .detail = !present            ? "/sys/kernel/sched_ext does not exist"
+                  : scheduler.empty() ? "the kernel has it, for 'holdfast oversub': where there are more threads than "
+                                        "CPUs, barriers and condition variables become quicker"
+                                      : fmt::format("the scheduler in place is {}", scheduler),
+        .remedy =
+            present ? "" : "needs Linux 6.13 or later with CONFIG_SCHED_CLASS_EXT; 'holdfast oversub' alone needs it"};
 }
 
 // It is the BPF program of its own that 'top' loads.

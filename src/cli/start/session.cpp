@@ -24,6 +24,8 @@
 #include "hint/registration.h"
 #include "lock/lock_table.h"
 #include "observe/creation_sites.h"
+#include "oversub/scheduler.hpp"
+#include "park/virtual_wait.h"
 
 namespace holdfast::cli {
 namespace {
@@ -189,6 +191,8 @@ environment session::preload_environment(const interposition &wanted) const {
         variables.emplace_back(HF_CONF_VARIABLE, wanted.conf);
     if (wanted.creation_sites)
         variables.emplace_back(HF_CREATION_SITES_VARIABLE, "1");
+    if (is_under_oversubscription_scheduler())
+        variables.emplace_back(HF_OVERSUB_VARIABLE, "1");
     if (wanted.stats)
         variables.emplace_back(HF_STATS_VARIABLE, server_->socket_name());
     return variables;

@@ -28,12 +28,16 @@ enum bpf_map_type {
     BPF_MAP_TYPE_HASH = 1,
     BPF_MAP_TYPE_ARRAY = 2,
     BPF_MAP_TYPE_LRU_HASH = 9,
+    BPF_MAP_TYPE_QUEUE = 22,
     BPF_MAP_TYPE_TASK_STORAGE = 29
 };
 enum { BPF_F_USER_STACK = 256 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 enum { BPF_NOEXIST = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+struct bpf_spin_lock {
+    __u32 value;
+};
 struct bpf_timer {
     __u64 opaque[2];
 } __attribute__((aligned(8)));
@@ -61,6 +65,12 @@ struct rq {
 
 struct sched_entity {
     struct cfs_rq *cfs_rq;
+    __u64 sum_exec_runtime;
+};
+
+struct sched_ext_entity { // with CONFIG_SCHED_CLASS_EXT
+    __u32 weight;
+    __u64 slice;
 };
 
 struct bpf_local_storage;
@@ -69,19 +79,36 @@ struct cpumask {
     unsigned long bits[1]; // as many as the kernel is built for
 };
 
+typedef struct {
+    unsigned long sig[1];
+} sigset_t;
+
+struct sigpending {
+    sigset_t signal;
+};
+
 struct signal_struct {
     unsigned int flags;
+    struct sigpending shared_pending;
 };
+
+struct mm_struct;
 
 struct task_struct {
     unsigned int flags;
     unsigned int __state;         // 0: runnable; of the thread that leaves, at the switch
     struct signal_struct *signal; // its thread group's
     int pid;
+    int nr_cpus_allowed;
+    unsigned long jobctl;
+    struct mm_struct *mm;
+    sigset_t blocked;
+    struct sigpending pending;
     __u64 start_boottime;
     struct task_struct *group_leader;
     struct bpf_local_storage *bpf_storage;
     struct sched_entity se;
+    struct sched_ext_entity scx;
     struct cpumask cpus_mask;
     struct thread_struct thread;
 };

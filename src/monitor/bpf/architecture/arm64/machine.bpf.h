@@ -33,4 +33,9 @@ enum { NR_FUTEX = 98 };
 #define SECOND_ARGUMENT_OF(registers) BPF_CORE_READ(registers, regs[1])
 #define THIRD_ARGUMENT_OF(registers) BPF_CORE_READ(registers, regs[2])
 
+// The same of registers that the verifier knows: registers->FIRST_ARGUMENT, of a call whose result is not there yet.
+#define FIRST_ARGUMENT regs[0]
+#define SECOND_ARGUMENT regs[1]
+#define THIRD_ARGUMENT regs[2]
+
 #endif

@@ -30,4 +30,9 @@ enum { NR_FUTEX = 202 };
 #define SECOND_ARGUMENT_OF(registers) BPF_CORE_READ(registers, si)
 #define THIRD_ARGUMENT_OF(registers) BPF_CORE_READ(registers, dx)
 
+// The same of registers that the verifier knows: registers->FIRST_ARGUMENT, of a call whose result is not there yet.
+#define FIRST_ARGUMENT di
+#define SECOND_ARGUMENT si
+#define THIRD_ARGUMENT dx
+
 #endif

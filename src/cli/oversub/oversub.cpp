@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// holdfast oversub: programs with more threads than CPUs, under a scheduler that blocks their waiters virtually.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <memory>
+#include <optional>
+#include <poll.h>
+
+#include "cli/common/exit_status.hpp"
+#include "cli/common/interruption.hpp"
+#include "cli/common/say.hpp"
+#include "cli/oversub/scheduler_keeper.hpp"
+#include "cli/start/child.hpp"
+#include "cli/start/invoker.hpp"
+#include "cli/start/session.hpp"
+#include "cli/verbs.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+struct oversub_options {
+    scheduled_threads whose;
+    std::string cgroup;
+    interposition wanted;
+    bool stats = false;
+    bool as_root = false;
+    std::vector<std::string> program;
+};
+
+std::string why_not_here() {
+    if (!kernel_has_sched_ext())
+        return "this kernel has no sched_ext: use one built with CONFIG_SCHED_CLASS_EXT (Debian's from 7.0 on)";
+    std::string other = scheduler_in_place();
+    if (other.empty())
+        return "";
+    return is_oversubscription_scheduler_in_place()
+               ? "the oversubscription scheduler is in place already, of another 'holdfast oversub'"
+               : fmt::format("another sched_ext scheduler is in place, {}: end it first", other);
+}
+
+// Throws scheduler_unavailable.
+std::unique_ptr<scheduler_keeper> keep_scheduler(const oversub_options &options) {
+    if (std::string why = why_not_here(); !why.empty())
+        throw scheduler_unavailable(why, "");
+    return std::make_unique<scheduler_keeper>(options.whose);
+}
+
+void print_totals(const hf_scheduler_totals &totals) {
+    auto print = [](const char *name, std::uint64_t count) { say("  {:<30}{:>16}\n", name, count); };
+    say("holdfast: oversubscription scheduler\n");
+    print("waits blocked virtually", totals.blocked);
+    print("waits left to the kernel", totals.left_asleep);
+    print("ended by a wake", totals.woken);
+    print("ended by a signal", totals.interrupted);
+    print("sent to sleep after a while", totals.expired);
+}
+
+ending run_program(const oversub_options &options) {
+    std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
+    std::unique_ptr<scheduler_keeper> keeper;
+    try {
+        keeper = keep_scheduler(options);
+    } catch (const scheduler_unavailable &unavailable) {
+        say("holdfast: the program runs without the oversubscription scheduler: {}\n", unavailable.what());
+    }
+    session session;
+    if (keeper || is_oversubscription_scheduler_in_place())
+        ask_for_scheduler(0); // what we start inherits it
+    ending end = run_child(options.program, session.preload_environment(options.wanted), user);
+    if (!keeper)
+        return end;
+    if (std::string why = keeper->why_gone(); !why.empty())
+        say("holdfast: the scheduler was thrown out, and the program went on under the kernel's own: {}\n", why);
+    if (options.stats)
+        print_totals(keeper->totals());
+    return end;
+}
+
+ending keep_until_interrupted(const oversub_options &options) {
+    interruption interruption;
+    std::unique_ptr<scheduler_keeper> keeper;
+    try {
+        keeper = keep_scheduler(options);
+    } catch (const scheduler_unavailable &unavailable) {
+        throw failure(unavailable.what());
+    }
+    constexpr int look_every_ms = 500;
+    while (!interruption.requested()) {
+        if (std::string why = keeper->why_gone(); !why.empty())
+            throw failure(fmt::format("the kernel has thrown the scheduler out: {}", why));
+        pollfd interrupted{.fd = interruption.fd(), .events = POLLIN, .revents = 0};
+        poll(&interrupted, 1, look_every_ms);
+    }
+    if (options.stats)
+        print_totals(keeper->totals());
+    return exit_ok;
+}
+
+ending oversub(oversub_options &options) {
+    options.wanted.lock = lock_meant(options.wanted.lock, lock_names());
+    options.whose.cgroup = options.cgroup;
+    std::error_code error;
+    if (!options.cgroup.empty() && !std::filesystem::exists(options.whose.cgroup / "cgroup.procs", error))
+        throw usage_error(fmt::format("'{}' is no cgroup: name a directory below /sys/fs/cgroup", options.cgroup));
+    if (!options.program.empty())
+        return run_program(options);
+    if (!options.whose.all && !options.whose.are_looked_for())
+        throw usage_error("there is nothing to schedule: name a program after --, or use --program, --cgroup or --all");
+    return keep_until_interrupted(options);
+}
+
+} // namespace
+
+void add_oversub(CLI::App &app, action &chosen) {
+    auto options = std::make_shared<oversub_options>();
+    CLI::App *verb = app.add_subcommand(
+        "oversub", "Run programs with more threads than CPUs under a scheduler that blocks waiters virtually");
+    CLI::Option *all = verb->add_flag("--all", options->whose.all, "Schedule all threads of this machine");
+    verb->add_option("--program", options->whose.programs, "Schedule the threads of programs that run under this name")
+        ->type_name("NAME,...")
+        ->delimiter(',')
+        ->excludes(all);
+    verb->add_option("--cgroup", options->cgroup, "Schedule the threads of this cgroup and those below it")
+        ->type_name("DIR")
+        ->excludes(all);
+    verb->add_option("--lock", options->wanted.lock, "The lock of mutexes, as in 'holdfast run'")
+        ->type_name("NAME")
+        ->capture_default_str();
+    verb->add_flag("--stats", options->stats, "Print what the scheduler did to stderr at the end");
+    verb->add_flag("--as-root", options->as_root,
+                   "Under sudo: run the program as root, not as the user who called sudo");
+    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    verb->footer("Needs root, and a kernel with sched_ext. Without, the program runs as under 'holdfast run'.\n"
+                 "Without a program it schedules until it is interrupted. Its waiters are blocked virtually if they\n"
+                 "were started by 'holdfast run' under the scheduler.\n\n"
+                 "Examples:\n"
+                 "  sudo holdfast oversub -- ./server --threads 64\n"
+                 "  sudo holdfast oversub --cgroup /sys/fs/cgroup/batch\n"
+                 "  sudo holdfast oversub --all");
+    verb->callback([options, &chosen] { chosen = [options] { return oversub(*options); }; });
+}
+
+} // namespace holdfast::cli

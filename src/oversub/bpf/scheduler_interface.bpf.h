@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What is used of sched_ext: the table of operations, with those of its fields that are used (libbpf finds them by
+// name), and the kernel's functions.
+#ifndef HF_OVERSUB_BPF_SCHEDULER_INTERFACE_BPF_H
+#define HF_OVERSUB_BPF_SCHEDULER_INTERFACE_BPF_H
+
+struct scx_exit_info;
+struct scx_init_task_args;
+struct scx_exit_task_args;
+
+struct sched_ext_ops {
+    void (*enqueue)(struct task_struct *task, uint64_t flags);
+    void (*dequeue)(struct task_struct *task, uint64_t flags);
+    void (*dispatch)(__s32 cpu, struct task_struct *previous);
+    void (*tick)(struct task_struct *task);
+    void (*runnable)(struct task_struct *task, uint64_t flags);
+    void (*enable)(struct task_struct *task);
+    void (*disable)(struct task_struct *task);
+    void (*exit_task)(struct task_struct *task, struct scx_exit_task_args *arguments);
+    __s32 (*init)(void);
+    void (*exit)(struct scx_exit_info *info);
+    uint64_t flags;
+    uint32_t timeout_ms;
+    char name[128];
+};
+
+enum scx_exit_kind { SCX_EXIT_NONE = 0 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct scx_exit_info {
+    enum scx_exit_kind kind;
+    __s64 exit_code;
+    const char *reason;
+    char *msg;
+};
+#pragma clang attribute pop
+
+enum {
+    SCX_OPS_ENQ_LAST = 1 << 1,
+    SCX_OPS_SWITCH_PARTIAL = 1 << 3,
+    SCX_ENQ_WAKEUP = 1 << 0,
+    SCX_KICK_IDLE = 1 << 0,
+    SCX_KICK_PREEMPT = 1 << 1,
+};
+#define SCX_ENQ_LAST (1ull << 41)
+#define SCX_DSQ_LOCAL 0x8000000000000002ull
+
+extern __s32 scx_bpf_create_dsq(uint64_t queue, __s32 node) __ksym;
+extern void scx_bpf_dsq_insert(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t flags) __ksym;
+extern void scx_bpf_dsq_insert_vtime(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t vtime,
+                                     uint64_t flags) __ksym;
+extern bool scx_bpf_dsq_move_to_local(uint64_t queue) __ksym;
+extern __s32 scx_bpf_dsq_nr_queued(uint64_t queue) __ksym;
+extern void scx_bpf_kick_cpu(__s32 cpu, uint64_t flags) __ksym;
+extern __s32 scx_bpf_task_cpu(const struct task_struct *task) __ksym;
+extern __s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, uint64_t flags) __ksym;
+extern uint32_t scx_bpf_nr_cpu_ids(void) __ksym;
+extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
+extern void bpf_task_release(struct task_struct *task) __ksym;
+
+#endif
