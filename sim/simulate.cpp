@@ -19,14 +19,17 @@ namespace {
 
 using namespace holdfast;
 
+constexpr int exit_usage = 2;
+
 struct options {
     sim::workload_settings settings;
     std::string lock = "default", machine, trace;
     std::vector<std::string> changes;
     double seconds = 0.02;
     unsigned background = 0;
+    int background_nice = 0;
     std::uint64_t seed = 1;
-    bool no_monitor = false, verbose = false;
+    bool no_monitor = false, verbose = false, describe = false, list = false;
 };
 
 double cpu_seconds() {
@@ -81,19 +84,40 @@ void say_counts(const sim::simulation &run, const cli::result_record &record, do
         stderr,
         "{} {} threads: {:.3f} Mops/s p99 {:.2f} us max {:.1f} us jain {:.3f}; host {:.2f} s, {:.0f} ops/s\n"
         "  switches {} preemptions {} critical {}+{} storms {} wakes {} of nobody {} sleeps {} refused {} naps {} "
-        "fences {} migrations {} misses {} accesses {}\n",
+        "fences {} migrations {} misses {} accesses {} disturbances {} throttled {}\n",
         record.lock, record.threads, *record.ops_per_s * 1e-6, record.wait_p99_ns.value_or(0) / 1e3,
         record.wait_max_ns.value_or(0) / 1e3, record.jain_ops.value_or(0), host_s,
         *record.ops_per_s * *record.measured_s / host_s, n.switches, n.preemptions, n.critical_preemptions,
         n.critical_sleeps, n.storms, n.wakes, n.wakes_of_nobody, n.sleeps, n.sleeps_refused, n.short_sleeps, n.fences,
-        n.migrations, n.misses, n.accesses);
+        n.migrations, n.misses, n.accesses, n.disturbances, n.throttled);
+}
+
+// All that a cell's figures follow from, apart from the code.
+void describe(const sim::machine &machine) {
+    cli::json numbers;
+    for (const auto &one : sim::machine_numbers())
+        numbers[one.name] = machine.*one.member;
+    fmt::print("{}\n",
+               cli::json{{"machine", machine.name}, {"described", machine.described()}, {"numbers", numbers}}.dump());
 }
 
 int simulate(options &told) {
+    if (told.list) {
+        std::vector<std::string> names;
+        for (const auto &one : sim::simulated_workloads())
+            names.emplace_back(one.name);
+        fmt::print("{}\n", fmt::join(names, ", "));
+        return 0;
+    }
     sim::machine machine = sim::read_machine(told.machine);
     for (const auto &change : told.changes)
         sim::change_machine(machine, change);
     told.settings.lock = &sim::find_lock(told.lock);
+    const sim::simulated_workload &workload = sim::find_simulated_workload(told.settings.workload);
+    if (told.describe) {
+        describe(machine);
+        return 0;
+    }
     sim::simulation run(machine, told.seed);
     if (told.no_monitor)
         run.without_monitor();
@@ -104,14 +128,14 @@ int simulate(options &told) {
         run.record(trace.get());
     }
     sim::measurement figures(run, told.settings.threads, told.seconds);
-    sim::find_simulated_workload(told.settings.workload).add_threads(run, figures, told.settings);
+    workload.add_threads(run, figures, told.settings);
     for (unsigned i = 0; i < told.background; i++) {
         run.add_thread(
             [&run](int) {
                 for (;;)
                     run.compute(1e9);
             },
-            true);
+            true, told.background_nice);
     }
     double before_s = cpu_seconds();
     sim::outcome ended = run.run(figures.until());
@@ -141,19 +165,25 @@ int main(int argc, char **argv) {
     app.add_option("--lock", told.lock, fmt::format("One of {}", fmt::join(sim::lock_names(), ", ")));
     app.add_option("--threads", told.settings.threads, "Number of threads")->capture_default_str();
     app.add_option("--seconds", told.seconds, "Virtual seconds that are measured")->capture_default_str();
-    app.add_option("--machine", told.machine, "The machine's file")->required();
+    app.add_option("--machine", told.machine, "The machine's file");
+    app.add_flag("--list", told.list, "Prints the names of the workloads");
     app.add_option("--set", told.changes, "NAME=VALUE or NAME*FACTOR: changes a number of the machine");
     app.add_option("--seed", told.seed, "Of all chance")->capture_default_str();
     app.add_option("--section-us", told.settings.section_us, "Microseconds of a critical section");
     app.add_option("--between-us", told.settings.between_us, "Microseconds from a release to the next request");
     app.add_option("--work-us", told.settings.work_us, "Microseconds of a piece of work outside of all locks");
     app.add_option("--background", told.background, "Busy threads of another process");
+    app.add_option("--background-nice", told.background_nice, "Their nice value")->check(CLI::Range(-20, 19));
     app.add_option("--trace", told.trace, "Writes what happens, for Perfetto");
     app.add_flag("--no-monitor", told.no_monitor, "Locks are told that no monitor runs");
+    app.add_flag("--describe", told.describe, "Says what would be simulated, and all numbers of the machine");
     app.add_flag("--verbose", told.verbose, "Counts in place of the record");
     CLI11_PARSE(app, argc, argv);
     try {
         return simulate(told);
+    } catch (const std::invalid_argument &error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return exit_usage;
     } catch (const std::exception &error) {
         fmt::print(stderr, "simulate: {}\n", error.what());
         return 1;

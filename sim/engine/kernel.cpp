@@ -199,7 +199,9 @@ void simulation::fence_all() {
 // ---- who runs where
 
 picoseconds simulation::used_by_now(const cpu &one, picoseconds at) const {
-    return one.current->used + (at > one.started ? at - one.started : 0);
+    picoseconds ran = at > one.started ? at - one.started : 0;
+    double weight = one.current->weight;
+    return one.current->used + (weight == 1 ? ran : static_cast<picoseconds>(static_cast<double>(ran) / weight));
 }
 
 void simulation::reschedule(cpu &one, picoseconds at) {
@@ -276,13 +278,20 @@ void simulation::set_ready(thread &who, picoseconds at) {
         reschedule(its, at + comes);
 }
 
+bool simulation::has_ready(const cpu &of) const {
+    return is_throttled_ ? std::any_of(of.queue.begin(), of.queue.end(), [&](const auto *one) { return may_run(*one); })
+                         : !of.queue.empty();
+}
+
 thread *simulation::take_next(cpu &of) {
-    if (of.queue.empty())
+    if (!has_ready(of))
         return nullptr;
     auto next = exploring_
                     ? of.queue.begin() + static_cast<std::ptrdiff_t>(chance_.below(of.queue.size()))
-                    : std::min_element(of.queue.begin(), of.queue.end(),
-                                       [](const thread *one, const thread *other) { return one->used < other->used; });
+                    : std::min_element(of.queue.begin(), of.queue.end(), [&](const thread *one, const thread *other) {
+                          bool may = may_run(*one), other_may = may_run(*other);
+                          return may != other_may ? may : one->used < other->used;
+                      });
     thread *who = *next;
     of.queue.erase(next);
     return who;
@@ -292,7 +301,7 @@ void simulation::steal_for(cpu &idle) {
     cpu *from = nullptr;
     int from_distance = 3;
     for (auto &other : cpus_) {
-        if (other.queue.empty() || !other.current || &other == &idle)
+        if (!has_ready(other) || !other.current || &other == &idle)
             continue;
         int distance = topology_.complex_of(other.number) == topology_.complex_of(idle.number) ? 0
                        : topology_.socket_of(other.number) == topology_.socket_of(idle.number) ? 1
@@ -322,13 +331,15 @@ void simulation::switch_threads(cpu &one, picoseconds at) {
     if (!exploring_)
         at = std::max(at, one.now);
     one.stores.show_all();
-    if (could_go_on && one.queue.empty()) {
+    if (could_go_on && may_run(*before) && !has_ready(one)) {
         if (!exploring_)
             add_event({at, 0, event_kind::resume, one.number, nullptr, ++one.resumption});
         return;
     }
     if (before) {
         before->used = used_by_now(one, at);
+        if (!before->is_stranger && at > one.started)
+            one.used_by_own += at - one.started;
         before->switched_out++;
     }
     if (could_go_on) {
@@ -338,7 +349,7 @@ void simulation::switch_threads(cpu &one, picoseconds at) {
     }
     one.resumption++;
     one.is_giving_up = false;
-    if (one.queue.empty())
+    if (!has_ready(one))
         steal_for(one);
     thread *next = take_next(one);
     if (could_go_on)
@@ -399,6 +410,11 @@ void simulation::handle(const event &one) {
         set_ready(who, one.at);
         break;
     }
+    case event_kind::stolen: take_time(its, one.at, machine_.stolen_every_ns, machine_.stolen_ns, one.kind); break;
+    case event_kind::interrupted:
+        take_time(its, one.at, machine_.interrupts_every_ns, machine_.interrupts_last_ns, one.kind);
+        break;
+    case event_kind::quota: watch_quota(one.at); break;
     }
 }
 

@@ -39,6 +39,12 @@ const std::vector<machine_number> &machine_numbers() {
         {"wake_preempts_ns", &machine::wake_preempts_ns},
         {"timer_slack_ns", &machine::timer_slack_ns},
         {"jitter", &machine::jitter},
+        {"stolen_every_ns", &machine::stolen_every_ns, true},
+        {"stolen_ns", &machine::stolen_ns, true},
+        {"interrupts_every_ns", &machine::interrupts_every_ns, true},
+        {"interrupts_last_ns", &machine::interrupts_last_ns, true},
+        {"quota_ns", &machine::quota_ns, true},
+        {"quota_period_ns", &machine::quota_period_ns, true},
     };
     return all;
 }
@@ -56,7 +62,7 @@ const machine_number *find(const std::string &name) {
 void check(const machine &one) {
     bool is_split = one.cpus >= one.complexes && one.complexes >= one.sockets && one.sockets >= 1;
     if (!is_split || one.cpus > cpus_max)
-        throw std::runtime_error(fmt::format(
+        throw std::invalid_argument(fmt::format(
             "machine '{}': CPUs are 1 to {}, at least as many as complexes, and these as sockets", one.name, cpus_max));
 }
 
@@ -65,7 +71,7 @@ void check(const machine &one) {
 machine read_machine(const std::string &path) {
     std::ifstream file(path);
     if (!file)
-        throw std::runtime_error(fmt::format("can't read '{}': name a machine of sim/machines, or a file", path));
+        throw std::invalid_argument(fmt::format("can't read '{}': name a machine of sim/machines, or a file", path));
     machine result;
     result.name = std::filesystem::path(path).stem();
     std::set<std::string> seen;
@@ -79,13 +85,13 @@ machine read_machine(const std::string &path) {
         const machine_number *known = find(name);
         double value = 0;
         if (!known || !(words >> value) || value < 0 || !seen.insert(name).second)
-            throw std::runtime_error(
+            throw std::invalid_argument(
                 fmt::format("{}:{}: a name that is known, and there once, and a number: '{}'", path, number, line));
         result.*known->member = value;
     }
     for (const auto &one : machine_numbers()) {
-        if (!seen.contains(one.name))
-            throw std::runtime_error(fmt::format("{}: '{}' is missing", path, one.name));
+        if (!one.may_be_missing && !seen.contains(one.name))
+            throw std::invalid_argument(fmt::format("{}: '{}' is missing", path, one.name));
     }
     check(result);
     return result;
@@ -95,8 +101,13 @@ void change_machine(machine &of, const std::string &change) {
     auto at = change.find_first_of("=*");
     const machine_number *known = find(change.substr(0, at));
     if (at == std::string::npos || !known)
-        throw std::runtime_error(fmt::format("'{}': want NAME=VALUE or NAME*FACTOR, of a machine's file", change));
-    double value = std::stod(change.substr(at + 1));
+        throw std::invalid_argument(fmt::format("'{}': want NAME=VALUE or NAME*FACTOR, of a machine's file", change));
+    double value = 0;
+    try {
+        value = std::stod(change.substr(at + 1));
+    } catch (const std::logic_error &) {
+        throw std::invalid_argument(fmt::format("'{}': there is no number behind the {}", change, change[at]));
+    }
     double &member = of.*known->member;
     member = change[at] == '*' ? member * value : value;
     check(of);

@@ -43,6 +43,14 @@ struct machine {
 
     double jitter = 0.25; // by this share transfers and calls differ, up and down
 
+    // What a machine may have besides; files leave it out.
+    double stolen_every_ns = 0;     // a virtual CPU loses its physical one, on average; 0: never
+    double stolen_ns = 0;           // for so long
+    double interrupts_every_ns = 0; // a CPU is interrupted by a device, on average; 0: never
+    double interrupts_last_ns = 0;
+    double quota_ns = 0; // of CPU time that the program may use in each period (cgroup cpu.max); 0: any
+    double quota_period_ns = 100e6;
+
     std::string described() const; // one line: name, CPUs, sockets
 };
 
@@ -50,14 +58,15 @@ struct machine {
 struct machine_number {
     const char *name;
     double machine::*member;
+    bool may_be_missing = false;
 };
 const std::vector<machine_number> &machine_numbers();
 
-// Reads a machine's file: a line for each number, `name value # source`. Throws std::runtime_error with a sentence: the
-// file can't be read, or a name is not known, missing, or there twice.
+// Reads a machine's file: a line for each number, `name value # source`. Throws std::invalid_argument with a sentence:
+// the file can't be read, or a name is not known, missing, or there twice.
 machine read_machine(const std::string &path);
 
-// `name=value`, or `name*factor`. Throws std::runtime_error.
+// `name=value`, or `name*factor`. Throws std::invalid_argument.
 void change_machine(machine &of, const std::string &change);
 
 } // namespace holdfast::sim

@@ -3,6 +3,7 @@
 #include "engine/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <link.h>
@@ -100,7 +101,7 @@ void simulation::explore(const exploration &by) {
     std::sort(change_at_.rbegin(), change_at_.rend());
 }
 
-void simulation::add_thread(std::function<void(int)> body, bool is_stranger) {
+void simulation::add_thread(std::function<void(int)> body, bool is_stranger, int nice) {
     static std::vector<char> untouched;
     if (untouched.empty()) {
         keep_locals(untouched);
@@ -112,6 +113,7 @@ void simulation::add_thread(std::function<void(int)> body, bool is_stranger) {
     one->number = static_cast<int>(threads_.size());
     one->body = std::move(body);
     one->is_stranger = is_stranger;
+    one->weight = std::pow(1.25, -nice); // kernel/sched/core.c, sched_prio_to_weight: a quarter a step
     one->where = new_context(arena(stack_bytes) + stack_bytes, begin);
     keep_locals(locals_outside_);
     put_locals(untouched);
@@ -142,6 +144,8 @@ outcome simulation::run(picoseconds until) {
     }
     if (!exploring_) // who is alone goes on until something is to happen
         add_event({until, 0, event_kind::resume, 0, nullptr, 0});
+    if (!exploring_)
+        begin_disturbances();
     keep_locals(locals_outside_);
     is_inside_ = true;
     executing_ = nullptr;
@@ -293,6 +297,21 @@ void simulation::step() {
     me_->now = clock_;
 }
 
+void simulation::leave_after(std::uint64_t accesses, std::jmp_buf *to, std::function<bool()> may) {
+    self().leaves_in = accesses;
+    self().leaves_to = to;
+    self().may_leave = std::move(may);
+}
+
+void simulation::leave_if_due() {
+    thread &who = self();
+    if (who.leaves_in == 0 || --who.leaves_in > 0)
+        return;
+    if (who.may_leave())
+        std::longjmp(*who.leaves_to, 1);
+    who.leaves_in = 1;
+}
+
 // A call of the kernel begins: what the caller has just done others see now or, where it stalls, long before the call.
 void simulation::enter_kernel() {
     me_->round_is_pure = false;
@@ -397,6 +416,7 @@ void *simulation::load(const volatile void *word) {
     if (!executing_)
         return memory;
     counts_.accesses++;
+    leave_if_due();
     wait_for_turn();
     if (!exploring_) {
         line &of = lines_.at(word);
@@ -427,6 +447,7 @@ void simulation::store(volatile void *word, std::size_t bytes) {
     if (!executing_)
         return;
     counts_.accesses++;
+    leave_if_due();
     wait_for_turn();
     me_->round_is_pure = false;
     if (exploring_) {

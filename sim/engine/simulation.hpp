@@ -12,6 +12,7 @@
 // time. Events are handled on the stack of whoever has just stopped.
 #pragma once
 
+#include <csetjmp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,8 +46,12 @@ struct thread {
     picoseconds used = 0;     // of the CPU, as the scheduler counts it
     bool is_counted = false;  // by the monitor: M1
     bool is_stranger = false; // of another process, that the monitor does not follow
+    double weight = 1;        // of its nice value, over that of 0
     bool is_inside = false;   // in a critical section, as the workload knows
     int rounds_left_out = 0;
+    std::uint64_t leaves_in = 0; // accesses; 0: it stays
+    std::jmp_buf *leaves_to = nullptr;
+    std::function<bool()> may_leave;
     std::uint64_t priority = 0;
     // Asleep.
     const std::uint32_t *word = nullptr; // null: nobody wakes it but a timer
@@ -82,12 +87,13 @@ struct cpu {
 
     picoseconds stalled_until = 0; // exploring: others go first
     std::uint32_t critical_departures = 0;
+    picoseconds used_by_own = 0; // by threads that are no strangers, but for the one that runs
 };
 
 struct counts {
     std::uint64_t switches = 0, preemptions = 0, critical_preemptions = 0, critical_sleeps = 0, storms = 0, wakes = 0,
                   wakes_of_nobody = 0, sleeps = 0, sleeps_refused = 0, short_sleeps = 0, yields = 0, fences = 0,
-                  migrations = 0, misses = 0, accesses = 0;
+                  migrations = 0, misses = 0, accesses = 0, disturbances = 0, throttled = 0;
 };
 
 enum class outcome { time_is_over, all_done, stuck, nobody_gets_on, stopped };
@@ -109,7 +115,7 @@ public:
     std::string what_does_not_hold() const { return holds_ ? holds_() : ""; }
 
     // Before run.
-    void add_thread(std::function<void(int)> body, bool is_stranger = false);
+    void add_thread(std::function<void(int)> body, bool is_stranger = false, int nice = 0);
 
     // Until that time, or nobody is left to run.
     outcome run(picoseconds until);
@@ -141,6 +147,9 @@ public:
     void move(const std::uint32_t *from, const std::uint32_t *to);
     void sleep_for(std::uint64_t ns);
     void yield();
+    // Exploring: at so many accesses to memory from now on (0: not any more) the thread leaves by longjmp, as one does
+    // that is cancelled, or whose signal handler jumps; or later, when it may.
+    void leave_after(std::uint64_t accesses, std::jmp_buf *to, std::function<bool()> may);
     void fence_all();
 
     thread &self() { return *me_->current; }
@@ -154,7 +163,7 @@ public:
     std::uint64_t critical_count() const;
 
 private:
-    enum class event_kind { resume, reschedule, slice_end, timer, spurious };
+    enum class event_kind { resume, reschedule, slice_end, timer, spurious, stolen, interrupted, quota };
     struct event {
         picoseconds at;
         std::uint64_t order;
@@ -170,6 +179,7 @@ private:
     bool is_first() const { return events_.empty() || events_.front().at >= me_->now; }
     void wait_for_turn();
     void step();
+    void leave_if_due();
     void enter_kernel();
     void run_others();
     void run_others_exploring();
@@ -206,6 +216,14 @@ private:
     void arm_slice(cpu &one, picoseconds at);
     picoseconds used_by_now(const cpu &one, picoseconds at) const;
     void lock_bucket(bucket &of);
+    bool may_run(const thread &who) const { return !is_throttled_ || who.is_stranger; }
+    bool has_ready(const cpu &of) const;
+
+    // disturbances.cpp
+    void begin_disturbances();
+    void take_time(cpu &from, picoseconds at, double every_ns, double ns, event_kind kind);
+    void watch_quota(picoseconds at);
+    picoseconds used_by_all(picoseconds at) const;
 
     // monitor.cpp
     void set_up_page();
@@ -234,6 +252,9 @@ private:
     static constexpr std::size_t buckets = 256;
     std::vector<bucket> futexes_;
     trace *trace_ = nullptr;
+
+    bool is_throttled_ = false;                    // its quota is used up
+    picoseconds quota_from_ = 0, used_before_ = 0; // when the period began, and what had been used
 
     bool exploring_ = false;
     exploration by_;

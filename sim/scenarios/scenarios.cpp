@@ -2,6 +2,7 @@
 #include "scenarios/scenario.hpp"
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstring>
 #include <memory>
 
@@ -171,14 +172,39 @@ void use_word(hf_flexguard_t *lock, room &inside) {
     dawdle(chance);
 }
 
+// All threads come together now and then, asleep until the last one is there: so a wake that is lost keeps all of them,
+// though the next sleeper of the same word would have brought it again.
+class meeting {
+public:
+    explicit meeting(unsigned threads) : threads_(threads) {}
+    void join() {
+        if (++arrived_ < threads_) {
+            for (std::uint32_t seen = round_; seen == round_;)
+                now_running().sleep_on(&round_, seen, never, ~0u);
+            return;
+        }
+        arrived_ = 0;
+        round_++;
+        now_running().wake(&round_, static_cast<int>(threads_), ~0u);
+    }
+
+private:
+    unsigned threads_, arrived_ = 0;
+    std::uint32_t round_ = 0;
+};
+
 void use_words(simulation &to, const trial_size &size) {
+    constexpr unsigned uses_between_meetings = 2;
     auto [one, other] = neighbours();
+    auto all = std::make_shared<meeting>(size.threads);
     auto in_one = std::make_shared<room>(false), in_other = std::make_shared<room>(false);
     for (unsigned i = 0; i < size.threads; i++) {
         to.add_thread([=, one = one, other = other, operations = size.operations](int) {
             for (unsigned done = 0; done < operations; done++) {
                 bool is_first = now_running().chance().one_in(2);
                 use_word(is_first ? one : other, is_first ? *in_one : *in_other);
+                if (done % uses_between_meetings == 0)
+                    all->join();
             }
         });
     }
@@ -224,11 +250,22 @@ struct store {
         return "";
     }
 
-    void wait() {
-        hf_waiter &self = *new hf_waiter;
-        hf_condition_join(&not_empty, &self, nullptr);
-        hf_flexguard_unlock(&lock);
+    // Now and then the wait is left at any access of its sleep, as by a cancellation, or, by a signal handler that
+    // jumps, while it has the list; then it goes on as preload/cond.c does. Not just when it has the list and does not
+    // say so yet, or any more: a handler that jumps out of that leaves the list to nobody, and POSIX calls it undefined.
+    static void sleep(hf_waiter &self) {
         random_source &chance = now_running().chance();
+        std::uint32_t depth = hf_self()->critical.critical_depth;
+        std::jmp_buf out;
+        if (chance.one_in(4)) {
+            if (setjmp(out) != 0) {
+                hf_store_relaxed(&hf_self()->critical.critical_depth, depth);
+                hf_waiter_leave_cancelled(&self);
+                return;
+            }
+            now_running().leave_after(1 + chance.below(40), &out,
+                                      [&self] { return self.is_cancellable || self.has_list; });
+        }
         if (chance.one_in(5)) {
             hf_deadline until = in_ns(chance.below(100'000));
             if (hf_condition_sleep(&self, &until) == ETIMEDOUT)
@@ -236,6 +273,14 @@ struct store {
         } else {
             hf_condition_sleep(&self, nullptr);
         }
+        now_running().leave_after(0, nullptr, nullptr);
+    }
+
+    void wait() {
+        hf_waiter &self = *new hf_waiter;
+        hf_condition_join(&not_empty, &self, nullptr);
+        hf_flexguard_unlock(&lock);
+        sleep(self);
         if (self.moved) {
             hf_flexguard_acquire_as_sleeper(&lock.word, &lock.queue_tail, &lock.releases, hf_self());
             hf_sleeper_goes(&lock.word);

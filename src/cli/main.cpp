@@ -125,6 +125,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
                "  holdfast run -- ./server --threads 64\n"
                "  holdfast compare --locks glibc,flexguard --metric 'ops/s: ([0-9.]+)' -- ./benchmark\n"
                "  holdfast bench shared-memory --threads 1,4,16,64 --json cells.json --plot cells.svg\n"
+               "  holdfast simulate shared-memory --machine hundred-four --threads 52,104,156\n"
                "  sudo holdfast monitor\n"
                "  sudo holdfast top\n"
                "  holdfast doctor");
@@ -139,6 +140,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     add_top(app, chosen);
     add_report(app, chosen);
     add_completion(app, chosen);
+    add_simulate(app, chosen);
 
     try {
         std::vector<std::string> words = with_program_marked(app, with_habits_understood({argv + 1, argv + argc}));

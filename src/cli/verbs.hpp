@@ -22,6 +22,7 @@ void add_doctor(CLI::App &app, action &chosen);
 void add_monitor(CLI::App &app, action &chosen);
 void add_oversub(CLI::App &app, action &chosen);
 void add_report(CLI::App &app, action &chosen);
+void add_simulate(CLI::App &app, action &chosen);
 void add_top(CLI::App &app, action &chosen);
 void add_completion(CLI::App &app, action &chosen);
 

@@ -9,6 +9,7 @@
 #include "cli/experiment/results_file.hpp"
 #include "cli/experiment/slice_grid.hpp"
 #include "cli/experiment/thread_time_table.hpp"
+#include "cli/experiment/throughput_plot.hpp"
 #include "cli/start/background_load.hpp"
 #include "measure/quantity.hpp"
 #include "measure/workload.hpp"
@@ -23,27 +24,10 @@ std::vector<std::string> subtitles(const bench_options &options, const json &abo
             "$ " + about.at("command").get<std::string>()};
 }
 
-plot throughput_plot(const bench_options &options, const std::vector<result_record> &records, const json &about) {
-    plot picture;
-    picture.title = options.workload + ": throughput over threads";
+plot throughput(const bench_options &options, const std::vector<result_record> &records, const json &about) {
+    plot picture =
+        throughput_plot(options.workload, records, options.locks, options.threads, about.at("cpus").get<unsigned>());
     picture.subtitles = subtitles(options, about, "median, minimum to maximum");
-    picture.x = {"threads", scale::binary, [](double count) { return fmt::format("{}", count); }};
-    picture.y = {"operations per second", scale::logarithmic, format_round_count};
-    picture.marked_x = about.at("cpus").get<unsigned>();
-    picture.mark_label = format_number_of(about.at("cpus").get<unsigned>(), "CPU");
-    std::vector<unsigned> threads = options.threads;
-    std::sort(threads.begin(), threads.end());
-    for (const auto &lock : options.locks) {
-        plot_line line{lock, {}, {}};
-        for (unsigned count : threads) {
-            cell_summary one = summarize(records, lock, count);
-            if (one.ops_per_s && *one.ops_per_s > 0)
-                line.points.push_back({double(count), *one.ops_per_s, *one.ops_per_s_min, *one.ops_per_s_max});
-            else if (one.rounds > 0)
-                line.points.push_back({double(count), 0, 0, 0, false});
-        }
-        picture.lines.push_back(line);
-    }
     return picture;
 }
 
@@ -105,7 +89,7 @@ std::string bench_picture(const bench_options &options, const std::vector<result
         return draw(durations_plot(options, records, about), format);
     if (has_thread_times(records))
         return draw(times_map(options, records, about), format);
-    return options.sections_us.empty() ? draw(throughput_plot(options, records, about), format)
+    return options.sections_us.empty() ? draw(throughput(options, records, about), format)
                                        : draw(lengths_map(options, records, about), format);
 }
 

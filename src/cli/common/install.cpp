@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/common/install.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "cli/common/exit_status.hpp"
@@ -26,6 +27,12 @@ fs::path found(const fs::path &path, const std::string &what) {
     if (!fs::exists(path, ignored))
         throw failure(fmt::format("{} is missing at {}: build or install holdfast again", what, path.string()));
     return path;
+}
+
+constexpr const char *machine_suffix = ".machine";
+
+fs::path machine_directory() {
+    return prefix() / "share" / "holdfast" / "machines";
 }
 
 } // namespace
@@ -60,6 +67,23 @@ fs::path workload_program(const std::string &name) {
                         "-DHF_BENCH=ON (./dev bench does)",
                         path.string()));
     return path;
+}
+
+fs::path machine_file(const std::string &name) {
+    fs::path path = machine_directory() / (name + machine_suffix);
+    std::error_code ignored;
+    return fs::exists(path, ignored) ? path : fs::path();
+}
+
+std::vector<std::string> machine_names() {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto &one : fs::directory_iterator(machine_directory(), ignored)) {
+        if (one.path().extension() == machine_suffix)
+            names.push_back(one.path().stem());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
 }
 
 } // namespace holdfast::cli

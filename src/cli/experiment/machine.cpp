@@ -69,7 +69,7 @@ std::string command_line() {
     return all;
 }
 
-json about(const session &session) {
+json about_this_machine(const std::string &monitor) {
     utsname names = system_names();
     return {
         {"machine", processor_name()},
@@ -80,8 +80,12 @@ json about(const session &session) {
         {"compiler", compiler()},
         {"command", command_line()},
         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-        {"monitor", session.has_monitor() ? "present" : session.why_no_monitor()},
+        {"monitor", monitor},
     };
+}
+
+json about(const session &session) {
+    return about_this_machine(session.has_monitor() ? "present" : session.why_no_monitor());
 }
 
 } // namespace holdfast::cli

@@ -13,7 +13,8 @@ std::string processor_name();
 // This process's command line, quoted for a shell.
 std::string command_line();
 
-// The object "about" of a results file (docs/benchmarks.md).
+// The object "about" of a results file (docs/benchmarks.md); `monitor`: "present", or why there is none.
 json about(const session &session);
+json about_this_machine(const std::string &monitor);
 
 } // namespace holdfast::cli

@@ -354,11 +354,9 @@ void hf_waiter_leave_cancelled(struct hf_waiter *self) {
     if (self->is_cancellable)
         pthread_setcanceltype(self->cancel_type, NULL);
     self->is_cancellable = false;
-    if (self->has_list) {
+    if (self->has_list)
         leave_interrupted(self);
-        return;
-    }
-    if (self->state == HF_WAITER_GONE)
+    if (self->state == HF_WAITER_GONE) // else it may be CHOSEN, and has to stay for its turn (condition.C2)
         return;
     if (hf_waiter_leave(self) || !self->by_signal)
         return;
