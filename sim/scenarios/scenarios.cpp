@@ -252,7 +252,7 @@ struct store {
 
     // Now and then the wait is left at any access of its sleep, as by a cancellation, or, by a signal handler that
     // jumps, while it has the list; then it goes on as preload/cond.c does. Not just when it has the list and does not
-    // say so yet, or any more: a handler that jumps out of that leaves the list to nobody, and POSIX calls it undefined.
+    // say so yet, or any more: a handler that jumps out of that leaves the list to nobody, and is undefined by POSIX.
     static void sleep(hf_waiter &self) {
         random_source &chance = now_running().chance();
         std::uint32_t depth = hf_self()->critical.critical_depth;

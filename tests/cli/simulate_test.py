@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""holdfast simulate: records are those of the seed, and marked as simulated; a report takes them; a trace is of one cell.
+"""holdfast simulate: records are those of the seed, and marked as simulated; reports take them; a trace is of one cell.
 
 Shown able to fail: the seed not handed on; the mark left out; the number of CPUs of this machine in place of the
 simulated one's; a failing cell taken for a good one.

@@ -3,7 +3,9 @@
 // libexec/holdfast/simulate; rounds differ by the seed of all chance.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <optional>
 
 #include "cli/common/exit_status.hpp"
