@@ -43,9 +43,9 @@ static void *wait_in_vain(void *failed) {
 }
 
 static __attribute__((noinline)) void use_stack(void) {
-    volatile char stack[STACK_IN_USE];
-    for (int i = 0; i < STACK_IN_USE; i += 1024)
-        stack[i] = 1;
+    char stack[STACK_IN_USE];
+    for (volatile char *each = stack; each < stack + STACK_IN_USE; each += 1024)
+        *each = 1;
 }
 
 int main(void) {

@@ -189,15 +189,13 @@ void schedule_by(waiter &one) noexcept {
     executor_base *home = one.home;
     if (one.hold == home_hold::none && !one.hold_home(true))
         return; // adrift
-    if (!home) {
-        run_here_by_hand(handle);
-    } else if (one.hold == home_hold::own) {
+    if (home && one.hold == home_hold::own) {
         (home->*Put)(handle);
-    } else if (one.hold == home_hold::inside) {
+    } else if (home && one.hold == home_hold::inside) {
         detail::executor_life *life = one.life;
         (home->*Put)(handle);
         life->leave();
-    } else if (run_context *context = current_context(); context && context->home) {
+    } else if (run_context *context = home ? current_context() : nullptr; context && context->home) {
         context->home->schedule_remote(handle);
     } else {
         run_here_by_hand(handle);
