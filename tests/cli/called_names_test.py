@@ -41,5 +41,5 @@ def test_a_library_calls_nothing_that_is_not_in_the_list(library):
 
 def test_all_that_is_in_the_list_is_called():
     called = set().union(*map(called_by, LIBRARIES.values()))
-    unused = set(allowed()) - called - {"memmove"}  # the compiler's choice
+    unused = set(allowed()) - called - {"memmove", "strcpy"}  # the compiler's choice
     assert not unused

@@ -184,7 +184,9 @@ def test_a_process_is_told_from_what_it_has_loaded(examined, start_holdfast):
         wait_until(lambda: "libm" in open(f"/proc/{plain.pid}/maps", encoding="ascii").read())
         assert examined("--pid", plain.pid)["verdict"] == "helped"
         plain.communicate("\n")
-    run = start_holdfast("run", "--", PYTHON, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(20)")
+    # With --stats the monitor is there before the program, so that the verdict does not change while we look.
+    run = start_holdfast("run", "--stats", "--", PYTHON, "-c",
+                         "import os, time; print(os.getpid(), flush=True); time.sleep(20)")
     assert examined("--pid", int(run.stdout.readline()))["verdict"] in ["helped now", "blocks now"]  # without a monitor
     run.terminate()
     run.wait(timeout=10)

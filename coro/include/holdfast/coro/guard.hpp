@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "holdfast/coro/detail/checks.hpp"
@@ -90,11 +91,12 @@ public:
         if (!late_)
             return Wait::await_suspend(self);
         after_others_ = wait_after_others(*this);
-        std::move(after_others_).operator co_await().await_suspend(self);
+        awaited_.emplace(std::move(after_others_).operator co_await());
+        awaited_->await_suspend(self);
         return true;
     }
     [[nodiscard]] Guard await_resume() {
-        if (late_ ? std::move(after_others_).operator co_await().await_resume() : got_it(*this))
+        if (late_ ? awaited_->await_resume() : got_it(*this))
             return {this->of_, std::adopt_lock};
         return {};
     }
@@ -120,6 +122,7 @@ private:
     }
 
     task<bool> after_others_;
+    std::optional<task<bool>::awaiter> awaited_;
     bool late_ = false;
 };
 
