@@ -23,6 +23,7 @@ COLUMNS = {
     "statistics": ("statistics",),
     "run": ("run", "commit_limit"),
     "soak": ("soak",),
+    "oversubscription": ("oversub",),
 }
 
 # Column: what 'holdfast doctor --json' calls it. The kernel has it or not; no test of ours fails without it.
