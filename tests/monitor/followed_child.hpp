@@ -2,6 +2,8 @@
 // A child process that a monitor follows from its first instruction on.
 #pragma once
 
+#include <algorithm>
+#include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -31,6 +33,15 @@ public:
     static void give_up() { setpriority(PRIO_PROCESS, 0, 0); }
 };
 
+// A forked child has the monitor's links, too: its programs would run on when the monitor has gone.
+inline void close_what_exec_closes() {
+    rlimit most{};
+    getrlimit(RLIMIT_NOFILE, &most);
+    for (int fd = 3; fd < static_cast<int>(std::min<rlim_t>(most.rlim_cur, 4096)); fd++)
+        if (int flags = fcntl(fd, F_GETFD); flags >= 0 && (flags & FD_CLOEXEC))
+            close(fd);
+}
+
 class followed_child {
 public:
     followed_child(monitor &watcher, const std::function<void()> &body) {
@@ -40,6 +51,7 @@ public:
         if (pid_ == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             precedence::give_up();
+            close_what_exec_closes();
             close(go[1]);
             char byte;
             [[maybe_unused]] ssize_t got = read(go[0], &byte, 1); // end of file: followed now
