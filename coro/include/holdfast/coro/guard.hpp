@@ -96,9 +96,9 @@ public:
         return true;
     }
     [[nodiscard]] Guard await_resume() {
-        if (late_ ? awaited_->await_resume() : got_it(*this))
-            return {this->of_, std::adopt_lock};
-        return {};
+        if (late_)
+            return awaited_->await_resume();
+        return got_it(*this) ? Guard(this->of_, std::adopt_lock) : Guard();
     }
 
 private:
@@ -110,19 +110,23 @@ private:
             return wait.await_resume();
         }
     }
-    static task<bool> wait_after_others(Wait &wait) {
+    // What it got is in a guard at once: an executor may end before the coroutine that awaits this goes on.
+    static task<Guard> wait_after_others(guarded &self) {
         co_await late_end_of_turn();
+        Wait &wait = self;
         if constexpr (std::is_void_v<decltype(wait.await_resume())>) {
             co_await wait;
-            co_return true;
+            co_return Guard(self.of_, std::adopt_lock);
         } else {
             bool got = co_await wait;
-            co_return got;
+            if (!got)
+                co_return Guard();
+            co_return Guard(self.of_, std::adopt_lock);
         }
     }
 
-    task<bool> after_others_;
-    std::optional<task<bool>::awaiter> awaited_;
+    task<Guard> after_others_;
+    std::optional<typename task<Guard>::awaiter> awaited_;
     bool late_ = false;
 };
 
