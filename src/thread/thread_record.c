@@ -243,7 +243,6 @@ static struct hf_thread_record *take(void) {
     if (!record)
         return share_overflow();
     pool.taken++;
-    hf_store_relaxed(&hf_threads_with_records, hf_load_relaxed(&hf_threads_with_records) + 1);
     record->tid = hf_tid_asked();
     hf_store_relaxed(&record->share_class, ++pool.classes << 1);
     // A record that is used again goes on counting: so threads that do not live long are seen, too.
@@ -269,6 +268,7 @@ static __attribute__((noinline)) void start_over_in_child(void) {
     pool.word = HF_WORD_FREE;
     forget_slabs();
     pool.shared = NULL;
+    hf_store_relaxed(&hf_threads_with_records, 1);            // the one that has forked (have_record_before_fork)
     pool.process = hf_tids_are_libcs() ? 0 : hf_sys_getpid(); // see start_over_by_handler
     pool.taken_by_stranger = false;
     hf_fork_mark_known(&page.mark, &saved);
@@ -389,6 +389,8 @@ struct hf_thread_record *hf_thread_record_acquire(void) {
     struct hf_thread_record *self = hf_self_record; // a signal handler that ran just before may have acquired it
     if (!self) {
         self = take();
+        if (self->tid)
+            hf_store_relaxed(&hf_threads_with_records, hf_load_relaxed(&hf_threads_with_records) + 1);
         pool.threads++;
         hf_program_order();
         hf_self_record = self; // before anything below can lock and come here again

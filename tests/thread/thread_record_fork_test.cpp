@@ -3,7 +3,8 @@
 // them holds the lock of all records, and is not in the child.
 //
 // Shown able to fail: a pool that only our own fork handler puts in order (all four), slabs that are not forgotten
-// (TheParentsRecordsAreNotTheChilds).
+// (TheParentsRecordsAreNotTheChilds), a count that goes on, or counts a record that takes another's place
+// (ThreadsAreCountedAnew).
 #include <atomic>
 #include <functional>
 #include <gtest/gtest.h>
@@ -105,6 +106,18 @@ TEST_F(thread_record_in_child, TheParentsRecordsAreNotTheChilds) {
                             return is_new;
                         }),
               rounds);
+}
+
+TEST_F(thread_record_in_child, ThreadsAreCountedAnew) {
+    busy_pool pool;
+    EXPECT_EQ(successes(
+                  fork,
+                  [] {
+                      hf_self();
+                      return hf_load_relaxed(&hf_threads_with_records) == 1;
+                  },
+                  1),
+              1);
 }
 
 // A handler that was registered before ours, so it runs before ours in a child, and starts a thread that stays.
