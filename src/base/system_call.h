@@ -39,8 +39,8 @@ static inline long hf_sys_futex_change(const uint32_t *word, uint32_t *changed, 
     return hf_system_call(SYS_futex, (long)word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, (long)changed, change);
 }
 
-// sched_yield(2), which takes no arguments, with something in their registers (park/park_call.h).
-static inline long hf_sys_sched_yield_with(uint64_t first, uint64_t second, uint64_t third) {
+// It takes no arguments, and has something in their registers here (park/park_call.h).
+static inline long hf_sys_sched_yield(uint64_t first, uint64_t second, uint64_t third) {
     return hf_system_call(SYS_sched_yield, (long)first, (long)second, (long)third, 0, 0, 0);
 }
 
@@ -70,10 +70,6 @@ static inline long hf_sys_tgkill(long process, long thread, int signal) {
 
 static inline long hf_sys_getcpu(unsigned *cpu) {
     return hf_system_call(SYS_getcpu, (long)cpu, 0, 0, 0, 0, 0);
-}
-
-static inline long hf_sys_sched_yield(void) {
-    return hf_system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 // How many bytes of the mask the kernel has written.

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_call.h"
 #include "park/park_call.h"
+#include "park/yield.h"
 
 // A call that comes back with the word as it was has cost a system call for nothing: there is no scheduler (any more),
 // it thinks that each waiter can have a CPU of its own, or the lock was taken by another one meanwhile. Then so many
@@ -29,7 +29,8 @@ bool hf_wait_virtually_for(const uint32_t *word, uint32_t expected, uint32_t kin
         vain.skips_left--;
         return false;
     }
-    hf_sys_sched_yield_with((uintptr_t)word, (uint64_t)kinds << 32 | expected, HF_PARK_MAGIC);
+    if (!hf_yield_with((uintptr_t)word, (uint64_t)kinds << 32 | expected, HF_PARK_MAGIC))
+        return false;
     if (hf_load_acquire(word) != expected) {
         vain.skips = 0;
         return true;

@@ -6,9 +6,15 @@
 
 static bool forgone;
 
+bool hf_yield_with(uint64_t first, uint64_t second, uint64_t third) {
+    if (hf_load_relaxed(&forgone))
+        return false;
+    hf_sys_sched_yield(first, second, third);
+    return true;
+}
+
 void hf_yield(void) {
-    if (!hf_load_relaxed(&forgone))
-        hf_sys_sched_yield();
+    hf_yield_with(0, 0, 0);
 }
 
 void hf_yield_forgo(void) {
