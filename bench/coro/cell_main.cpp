@@ -9,15 +9,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "harness/command_line.hpp"
 #include "measure/number_range.hpp"
 #include "measure/result_record.hpp"
 #include "measure/workload.hpp"
 
 namespace holdfast::bench {
 namespace {
-
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 
 void add_options(CLI::App &app, cell_options &options) {
     using cli::from_to;
@@ -86,14 +84,10 @@ cli::json record_of(const cell_options &options, const cell_result &result) {
 }
 
 int measure(const cell_options &options, const std::function<cell_result(const cell_options &)> &run) {
-    try {
+    return run_checked(options.workload + ": " + options.lock, [&] {
         hf_tick_ns(); // calibrates, before there are threads that would disturb it
         fmt::print("{}\n", record_of(options, run(options)).dump());
-        return 0;
-    } catch (const std::exception &error) {
-        fmt::print(stderr, "{}: {}: {}\n", options.workload, options.lock, error.what());
-        return exit_failed;
-    }
+    });
 }
 
 // The Debian packages that a program of others is made with. Empty: there is no such program.
@@ -135,19 +129,6 @@ int become_peer(const cell_options &options, char **argv) {
         return say_absent(options, "there is no such form of what this workload measures");
     return become("coro-peer-" + options.lock, options, {"--workload", options.workload}, argv,
                   fmt::format("install {} (Debian), then configure and build Holdfast again", packages));
-}
-
-// Empty, or the status to exit with.
-std::optional<int> parse(CLI::App &app, int argc, char **argv) {
-    try {
-        app.parse(argc, argv);
-        return std::nullopt;
-    } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
-        return exit_usage;
-    }
 }
 
 } // namespace

@@ -6,15 +6,13 @@
 #include <fmt/core.h>
 
 #include "base/clock.h"
+#include "harness/command_line.hpp"
 #include "harness/team_record.hpp"
 #include "measure/number_range.hpp"
 #include "measure/workload.hpp"
 
 namespace holdfast::bench {
 namespace {
-
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 
 void turn(std::uint64_t turns) noexcept {
     for (std::uint64_t done = 0; done < turns; done++)
@@ -59,26 +57,14 @@ int pthread_workload_main(int argc, char **argv, const pthread_workload &what) {
     app.add_option("--work-us", options.work_us, what.work_help)
         ->check(cli::from_to(0.0, cli::section_us_max))
         ->capture_default_str();
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "{}: {}\n", what.name, error.what());
-        return exit_usage;
-    }
-    try {
+    if (auto status = parse(app, argc, argv))
+        return *status;
+    return run_checked(what.name, [&] {
         hf_tick_ns(); // calibrates, before there are threads that would disturb it
         turns_per_us = measure_turns_per_us();
         cli::result_record record = make_record(what.name, lock, what.run(options));
         fmt::print("{}\n", cli::json(record).dump());
-        return 0;
-    } catch (const wrong_result &error) {
-        fmt::print(stderr, "{}: wrong result: {}\n", what.name, error.what());
-    } catch (const std::exception &error) {
-        fmt::print(stderr, "{}: {}\n", what.name, error.what());
-    }
-    return exit_failed;
+    });
 }
 
 } // namespace holdfast::bench

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <pthread.h>
-#include <stdexcept>
 #include <string>
 
 #include "harness/thread_team.hpp"
+#include "harness/wrong_result.hpp"
 
 namespace holdfast::bench {
 
@@ -17,11 +17,6 @@ struct pthread_workload_options {
     unsigned threads = 4;
     double seconds = 0.5;
     double work_us; // a piece of work outside of all locks; what it is of, each workload says
-};
-
-// What a mutex protects is not what it must be, or work was lost or done twice.
-class wrong_result : public std::runtime_error {
-    using std::runtime_error::runtime_error;
 };
 
 struct pthread_workload {

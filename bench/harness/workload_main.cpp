@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/clock.h"
+#include "harness/command_line.hpp"
 #include "harness/measured_lock.hpp"
 #include "harness/team_record.hpp"
 #include "holdfast/uscl.h"
@@ -16,9 +17,6 @@ namespace holdfast::bench {
 namespace {
 
 static_assert(cli::slice_us_max == HF_USCL_SLICE_US_MAX);
-
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 
 double polls_of(const team_result &result) {
     double polls = 0;
@@ -56,14 +54,10 @@ int workload_main(int argc, char **argv, const std::string &name,
     if (further == further_options::time_between)
         app.add_option("--between-us", options.between_us, "Microseconds from a release to the next request")
             ->check(cli::from_to(0.0, cli::between_us_max));
+    if (auto status = parse(app, argc, argv))
+        return *status;
     try {
-        app.parse(argc, argv);
         options.lock = &find_lock(lock);
-    } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "{}: {}\n", name, error.what());
-        return exit_usage;
     } catch (const lock_left_out &error) {
         fmt::print(stderr, "{}: {}\n", name, error.what());
         return cli::exit_absent;
@@ -72,7 +66,7 @@ int workload_main(int argc, char **argv, const std::string &name,
         return exit_usage;
     }
 
-    try {
+    return run_checked(name, [&] {
         if (options.slice_us >= 0)
             hf_uscl_set_default_slice(static_cast<std::uint32_t>(options.slice_us));
         hf_tick_ns(); // calibrates, before there are threads that would disturb it
@@ -87,11 +81,7 @@ int workload_main(int argc, char **argv, const std::string &name,
         if (options.section_us >= 0)
             record.section_us = options.section_us;
         fmt::print("{}\n", cli::json(record).dump());
-        return 0;
-    } catch (const std::exception &error) {
-        fmt::print(stderr, "{}: {}\n", name, error.what());
-        return exit_failed;
-    }
+    });
 }
 
 } // namespace holdfast::bench

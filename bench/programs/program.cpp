@@ -3,11 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <exception>
 #include <fmt/core.h>
 #include <latch>
 #include <thread>
 
+#include "harness/command_line.hpp"
 #include "measure/number_range.hpp"
 
 namespace holdfast::bench {
@@ -55,24 +55,12 @@ int program_main(int argc, char **argv, const program &what) {
     program_option("--seconds", options.seconds, 0.001, 86400, "How long it runs, or each of its phases").add_to(app);
     for (const program_option &one : what.options)
         one.add_to(app);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "{}: {}\n", what.name, error.what());
-        return 2;
-    }
-    try {
+    if (auto status = parse(app, argc, argv))
+        return *status;
+    return run_checked(what.name, [&] {
         for (const figure &one : what.run(options))
             fmt::print("{} : {:.0f} {}\n", one.name, one.value, one.unit);
-        return 0;
-    } catch (const wrong_result &error) {
-        fmt::print(stderr, "{}: wrong result: {}\n", what.name, error.what());
-    } catch (const std::exception &error) {
-        fmt::print(stderr, "{}: {}\n", what.name, error.what());
-    }
-    return 1;
+    });
 }
 
 double run_threads(unsigned count, const std::function<void(unsigned thread)> &body,

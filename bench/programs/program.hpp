@@ -6,9 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "harness/wrong_result.hpp"
 
 namespace CLI {
 class App;
@@ -26,12 +27,6 @@ struct figure {
     std::string name;
     double value;
     std::string unit = "ops/s";
-};
-
-// The program's result is not what it must be: its locks have not excluded.
-class wrong_result : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
 };
 
 // Throws wrong_result with the sentence when it does not hold.

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "harness/command_line.hpp"
+
 namespace {
 
 struct options {
@@ -224,14 +226,8 @@ int main(int argc, char **argv) {
     app.add_option("--inside", wanted.inside, "Turns of an empty loop while it is held")->capture_default_str();
     app.add_option("--outside", wanted.outside, "And between two uses")->capture_default_str();
     app.add_flag("--shares", wanted.shares, "Print also how often the idlest thread used it, to the busiest one");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "pthread-objects: {}\n", error.what());
-        return 2;
-    }
+    if (auto status = holdfast::bench::parse(app, argc, argv))
+        return *status;
     result measured = measure(wanted);
     fmt::print("{} : {:.0f} uses/s\n", wanted.object, measured.uses_a_second);
     if (wanted.shares)
