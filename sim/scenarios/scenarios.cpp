@@ -368,8 +368,8 @@ void use_read_write_lock(simulation &to, const trial_size &size, bool writers_fi
                 if (writers_first) {
                     if (hf_rw_read_try_acquire(lock, self) != 0)
                         error = hf_rw_wait_behind_writers(lock, self, deadline);
-                } else if (!hf_rw_has_begun(hf_rw_read_begin(lock, self))) {
-                    error = hf_rw_wait_to_read(lock, self, deadline);
+                } else {
+                    error = hf_rw_read_acquire(lock, self, deadline);
                 }
                 if (error)
                     continue;

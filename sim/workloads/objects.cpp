@@ -236,17 +236,9 @@ class glibc_rwlock final : public reader_writer_lock {
 
 // As the interposer uses it.
 class flexguard_rwlock final : public reader_writer_lock {
-    void read_lock() override {
-        hf_thread_record *self = hf_self();
-        if (!hf_rw_has_begun(hf_rw_read_begin(&native_, self)))
-            hf_rw_wait_to_read(&native_, self, nullptr);
-    }
+    void read_lock() override { hf_rw_read_acquire(&native_, hf_self(), nullptr); }
     void read_unlock() override { hf_rw_read_release(&native_, hf_self()); }
-    void write_lock() override {
-        hf_thread_record *self = hf_self();
-        if (!hf_rw_write_try_acquire(&native_, self))
-            hf_rw_wait_to_write(&native_, self, nullptr);
-    }
+    void write_lock() override { hf_rw_write_acquire(&native_, hf_self(), nullptr); }
     void write_unlock() override { hf_rw_write_release(&native_, hf_self()); }
 
     alignas(HF_CACHE_LINE_BYTES) hf_rw_lock native_{};

@@ -29,6 +29,18 @@ int hf_rw_wait_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, 
 int hf_rw_wait_to_write_first(struct hf_rw_lock *lock, struct hf_thread_record *self,
                               const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
 
+// A lock that does not prefer writers, for reading. Returns 0, ETIMEDOUT or EAGAIN.
+static inline int hf_rw_read_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                     const struct hf_deadline *deadline) {
+    return HF_LIKELY(hf_rw_has_begun(hf_rw_read_begin(lock, self))) ? 0 : hf_rw_wait_to_read(lock, self, deadline);
+}
+
+// The same, for writing. Returns 0 or ETIMEDOUT.
+static inline int hf_rw_write_acquire(struct hf_rw_lock *lock, struct hf_thread_record *self,
+                                      const struct hf_deadline *deadline) {
+    return HF_LIKELY(hf_rw_write_try_acquire(lock, self)) ? 0 : hf_rw_wait_to_write(lock, self, deadline);
+}
+
 #ifdef __cplusplus
 }
 #endif
