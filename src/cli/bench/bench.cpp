@@ -14,7 +14,7 @@
 #include "cli/bench/cell_runner.hpp"
 #include "cli/common/exit_status.hpp"
 #include "cli/common/interruption.hpp"
-#include "cli/common/not_empty.hpp"
+#include "cli/common/options.hpp"
 #include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/say.hpp"
@@ -26,7 +26,6 @@
 #include "cli/start/ending.hpp"
 #include "cli/start/session.hpp"
 #include "cli/verbs.hpp"
-#include "measure/number_range.hpp"
 #include "measure/statistics.hpp"
 #include "measure/table.hpp"
 #include "measure/workload.hpp"
@@ -233,58 +232,29 @@ void add_bench(CLI::App &app, action &chosen) {
         ->type_name("ARGUMENT");
     verb->add_flag("--list", options->list, "List the workloads");
     add_locks_option(*verb, options->locks, lock_choice::with_peers);
-    verb->add_option("--threads", options->threads, "Numbers of threads, separated by commas")
-        ->type_name("N,N,...")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(from_to(1u, threads_max))
-        ->capture_default_str();
-    verb->add_option("--seconds", options->seconds, "How long a cell (a lock, a number of threads) is measured")
-        ->type_name("S")
-        ->check(from_to(seconds_min, seconds_max))
-        ->capture_default_str();
-    verb->add_option("--rounds", options->rounds, "How often each cell is measured; figures are medians")
-        ->type_name("N")
-        ->check(from_to(1u, rounds_max))
-        ->capture_default_str();
-    verb->add_option("--background", options->background, "Busy threads of another process beside each cell")
-        ->type_name("N")
-        ->check(from_to(0u, threads_max))
-        ->capture_default_str();
-    verb->add_option("--between-us", options->between_us,
-                     "shared-memory: microseconds from a release to the next request")
-        ->type_name("US")
-        ->check(from_to(0.0, between_us_max));
-    verb->add_option("--slices-us", options->slices_us,
-                     "scl-slice, scl-interactive: lengths of slices, in microseconds")
-        ->type_name("US,...")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(from_to(0u, slice_us_max))
-        ->capture_default_str();
-    verb->add_option("--sections-us", options->sections_us, "scl-slice: lengths of critical sections, in microseconds")
-        ->type_name("US,...")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(from_to(0.0, section_us_max))
-        ->capture_default_str();
-    verb->add_option("--timeout", options->patience_s, "How long a cell may take beyond its warm-up and --seconds")
-        ->type_name("S")
-        ->check(from_to(seconds_min, seconds_max))
-        ->capture_default_str();
+    add_numbers(*verb, "--threads", options->threads, "Numbers of threads, separated by commas",
+                {"N,N,...", 1u, threads_max});
+    add_number(*verb, "--seconds", options->seconds, "How long a cell (a lock, a number of threads) is measured",
+               {"S", seconds_min, seconds_max});
+    add_number(*verb, "--rounds", options->rounds, "How often each cell is measured; figures are medians",
+               {"N", 1u, rounds_max});
+    add_number(*verb, "--background", options->background, "Busy threads of another process beside each cell",
+               {"N", 0u, threads_max});
+    add_number(*verb, "--between-us", options->between_us,
+               "shared-memory: microseconds from a release to the next request", {"US", 0.0, between_us_max});
+    add_numbers(*verb, "--slices-us", options->slices_us,
+                "scl-slice, scl-interactive: lengths of slices, in microseconds", {"US,...", 0u, slice_us_max});
+    add_numbers(*verb, "--sections-us", options->sections_us,
+                "scl-slice: lengths of critical sections, in microseconds", {"US,...", 0.0, section_us_max});
+    add_number(*verb, "--timeout", options->patience_s, "How long a cell may take beyond its warm-up and --seconds",
+               {"S", seconds_min, seconds_max});
     CLI::Option *json_option =
-        verb->add_option("--json", options->json_path, "Write all records there, after every cell")
-            ->type_name("FILE")
-            ->check(not_empty());
-    verb->add_option("--resume", options->resume_path,
-                     "As --json, but go on with what is there: cells that it has are not measured again")
-        ->type_name("FILE")
-        ->check(not_empty())
+        add_file(*verb, "--json", options->json_path, "Write all records there, after every cell");
+    add_file(*verb, "--resume", options->resume_path,
+             "As --json, but go on with what is there: cells that it has are not measured again")
         ->excludes(json_option);
-    verb->add_option("--plot", options->plot_path,
-                     "Draw throughput over threads, or what the workload is about: a .svg or .png file (needs gnuplot)")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_file(*verb, "--plot", options->plot_path,
+             "Draw throughput over threads, or what the workload is about: a .svg or .png file (needs gnuplot)");
     verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"
                  "125 when holdfast failed; interrupted, by the signal (what was measured is shown and kept).\n"
                  "Example:\n"

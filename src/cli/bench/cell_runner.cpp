@@ -17,37 +17,16 @@ namespace {
 // What the program says of itself when it went well; the harness's own view of it otherwise.
 void judge(const process_end &end, cell_result &result) {
     result_record &record = result.record;
-    switch (end.why) {
-    case process_end::cause::timed_out: record.status = cell_status::timeout; break;
-    case process_end::cause::signalled: record.status = cell_status::crash; break;
-    default:
-        record.status = end.number == 0             ? cell_status::ok
-                        : end.number == exit_absent ? cell_status::absent
-                                                    : cell_status::failed;
-    }
-    if (record.status == cell_status::absent) {
-        result.reason = last_line(end.errors);
-        return;
-    }
-    record.cpu_s = end.cpu_s;
-    if (record.status == cell_status::ok) {
+    if (std::optional<json> printed = record_printed(end, result)) {
         result_record placed = record;
-        try {
-            record = json::parse(end.output).get<result_record>();
-            record.round = placed.round;
-            record.background = placed.background;
-            record.arguments = placed.arguments;
-            record.line_ns = placed.line_ns;
-            return;
-        } catch (const json::exception &) {
-            record.status = cell_status::failed;
-            result.reason = "its output is not a result record";
-            return;
-        }
+        record = printed->get<result_record>();
+        record.round = placed.round;
+        record.background = placed.background;
+        record.arguments = placed.arguments;
+        record.line_ns = placed.line_ns;
+    } else if (record.status != cell_status::absent) {
+        record.cpu_s = end.cpu_s;
     }
-    result.reason = end.sentence();
-    if (std::string said = last_line(end.errors); !said.empty())
-        result.reason += ": " + said;
 }
 
 } // namespace

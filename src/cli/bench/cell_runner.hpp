@@ -7,9 +7,8 @@
 #include <string>
 
 #include "cli/common/interruption.hpp"
-#include "cli/start/process.hpp"
+#include "cli/experiment/cell_result.hpp"
 #include "cli/start/session.hpp"
-#include "measure/result_record.hpp"
 
 namespace holdfast::cli {
 
@@ -21,11 +20,6 @@ struct cell {
     std::optional<double> section_us{}; // of critical sections; empty: the workload's own
 
     std::string label() const;
-};
-
-struct cell_result {
-    result_record record;
-    std::string reason; // why it is not ok: one sentence
 };
 
 class cell_runner {

@@ -15,6 +15,7 @@
 #include "cli/common/install.hpp"
 #include "cli/common/interruption.hpp"
 #include "cli/common/not_empty.hpp"
+#include "cli/common/options.hpp"
 #include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/say.hpp"
@@ -31,7 +32,6 @@
 #include "cli/start/process.hpp"
 #include "cli/start/session.hpp"
 #include "cli/verbs.hpp"
-#include "measure/number_range.hpp"
 #include "measure/quantity.hpp"
 #include "measure/workload.hpp"
 
@@ -335,20 +335,13 @@ void add_compare(CLI::App &app, action &chosen) {
     auto options = std::make_shared<compare_options>();
     CLI::App *verb = app.add_subcommand("compare", "Measure any program under several locks");
     add_locks_option(*verb, options->locks, lock_choice::interposed);
-    verb->add_option("--rounds", options->rounds, "How often the program runs under each lock; figures are medians")
-        ->type_name("N")
-        ->check(from_to(1u, rounds_max))
-        ->capture_default_str();
-    verb->add_option("--threads", options->threads,
-                     "Numbers of threads, separated by commas: each replaces {} in the program's arguments")
-        ->type_name("N,N,...")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(from_to(1u, threads_max));
-    verb->add_option("--background", options->background, "Busy threads of another process beside each run")
-        ->type_name("N")
-        ->check(from_to(0u, threads_max))
-        ->capture_default_str();
+    add_number(*verb, "--rounds", options->rounds, "How often the program runs under each lock; figures are medians",
+               {"N", 1u, rounds_max});
+    add_numbers(*verb, "--threads", options->threads,
+                "Numbers of threads, separated by commas: each replaces {} in the program's arguments",
+                {"N,N,...", 1u, threads_max});
+    add_number(*verb, "--background", options->background, "Busy threads of another process beside each run",
+               {"N", 0u, threads_max});
     verb->add_option("--metric", options->metric_pattern,
                      "Regular expression (RE2) whose first group is the number to compare, in the program's output "
                      "and errors; where it matches first. Without it: wall time")
@@ -356,31 +349,18 @@ void add_compare(CLI::App &app, action &chosen) {
         ->check(not_empty());
     CLI::Option *higher = verb->add_flag("--higher-is-better", options->higher_is_better, "Default with --metric");
     verb->add_flag("--lower-is-better", options->lower_is_better, "Default for wall time")->excludes(higher);
-    verb->add_option("--timeout", options->timeout_s, "How long a run may take")
-        ->type_name("S")
-        ->check(from_to(seconds_min, seconds_max))
-        ->capture_default_str();
-    CLI::Option *json_option = verb->add_option("--json", options->json_path, "Write all runs there, after each one")
-                                   ->type_name("FILE")
-                                   ->check(not_empty());
-    verb->add_option("--resume", options->resume_path,
-                     "As --json, but go on with what is there: runs that it has are not done again")
-        ->type_name("FILE")
-        ->check(not_empty())
+    add_number(*verb, "--timeout", options->timeout_s, "How long a run may take", {"S", seconds_min, seconds_max});
+    CLI::Option *json_option = add_file(*verb, "--json", options->json_path, "Write all runs there, after each one");
+    add_file(*verb, "--resume", options->resume_path,
+             "As --json, but go on with what is there: runs that it has are not done again")
         ->excludes(json_option);
-    verb->add_option("--warmup", options->warm_up, "How often the program runs under each lock before it is measured")
-        ->type_name("N")
-        ->check(from_to(0u, rounds_max))
-        ->capture_default_str();
+    add_number(*verb, "--warmup", options->warm_up, "How often the program runs under each lock before it is measured",
+               {"N", 0u, rounds_max});
     verb->add_option("--prepare", options->prepare, "A command for the shell before each run, not measured")
         ->type_name("COMMAND");
     verb->add_option("--cleanup", options->clean_up, "The same, after each run")->type_name("COMMAND");
-    verb->add_option("--csv", options->csv_path, "Write the table there, as comma-separated values")
-        ->type_name("FILE")
-        ->check(not_empty());
-    verb->add_option("--markdown", options->markdown_path, "The same, as Markdown")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_file(*verb, "--csv", options->csv_path, "Write the table there, as comma-separated values");
+    add_file(*verb, "--markdown", options->markdown_path, "The same, as Markdown");
     verb->add_flag("--verbose", options->verbose, "Show the output of every run, on standard error");
     verb->add_flag("--as-root", options->as_root,
                    "Under sudo: run the program as root, not as the user who called sudo");

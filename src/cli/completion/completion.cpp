@@ -109,6 +109,24 @@ std::vector<std::string> all_names(const verb_row &row) {
     return names;
 }
 
+std::vector<std::string> all_words(const verb_row &row) {
+    std::vector<std::string> words = row.verbs;
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    return words;
+}
+
+// Of a case over "$verb:$word": which verb a word leads to, and what is done behind the -- of one that runs programs.
+void print_verbs(const std::vector<verb_row> &rows, const char *at_program) {
+    for (const verb_row &row : rows) {
+        if (!row.path.empty())
+            fmt::print("        '{}:{}') verb='{}' ;;\n",
+                       joined(std::vector<std::string>(row.path.begin(), row.path.end() - 1)), row.path.back(),
+                       joined(row.path));
+        if (row.runs_program)
+            fmt::print("        '{}:--') {}; return ;;\n", joined(row.path), at_program);
+    }
+}
+
 std::string bash_action(const option_row &option) {
     switch (option.kind) {
     case value_kind::words:
@@ -129,16 +147,8 @@ void print_bash(const std::vector<verb_row> &rows) {
                "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
                "        word=${{COMP_WORDS[i]}}\n"
                "        case \"$verb:$word\" in\n");
-    for (const verb_row &row : rows) {
-        if (!row.path.empty())
-            fmt::print("        '{}:{}') verb='{}' ;;\n",
-                       joined(std::vector<std::string>(row.path.begin(), row.path.end() - 1)), row.path.back(),
-                       joined(row.path));
-        if (row.runs_program)
-            fmt::print("        '{}:--') if ((COMP_CWORD == i + 1)); then COMPREPLY=($(compgen -c -- \"$cur\")); else "
-                       "COMPREPLY=($(compgen -f -- \"$cur\")); fi; return ;;\n",
-                       joined(row.path));
-    }
+    print_verbs(rows, "if ((COMP_CWORD == i + 1)); then COMPREPLY=($(compgen -c -- \"$cur\")); else "
+                      "COMPREPLY=($(compgen -f -- \"$cur\")); fi");
     fmt::print("        esac\n    done\n    case \"$verb:$prev\" in\n");
     for (const verb_row &row : rows) {
         for (const option_row &option : row.options) {
@@ -152,8 +162,7 @@ void print_bash(const std::vector<verb_row> &rows) {
     }
     fmt::print("    esac\n    case \"$verb\" in\n");
     for (const verb_row &row : rows) {
-        std::vector<std::string> words = row.verbs;
-        words.insert(words.end(), row.words.begin(), row.words.end());
+        std::vector<std::string> words = all_words(row);
         fmt::print("    '{}') if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '{}' -- \"$cur\")); else "
                    "COMPREPLY=($(compgen {}-W '{}' -- \"$cur\")); fi ;;\n",
                    joined(row.path), joined(all_names(row)), row.runs_program ? "-c " : "", joined(words));
@@ -193,24 +202,15 @@ void print_zsh(const std::vector<verb_row> &rows) {
                "    for ((i = 2; i < CURRENT; i++)); do\n"
                "        word=$words[i]\n"
                "        case \"$verb:$word\" in\n");
-    for (const verb_row &row : rows) {
-        if (!row.path.empty())
-            fmt::print("        '{}:{}') verb='{}' ;;\n",
-                       joined(std::vector<std::string>(row.path.begin(), row.path.end() - 1)), row.path.back(),
-                       joined(row.path));
-        if (row.runs_program)
-            fmt::print("        '{}:--') shift $i words; ((CURRENT -= i)); _normal; return ;;\n", joined(row.path));
-    }
+    print_verbs(rows, "shift $i words; ((CURRENT -= i)); _normal");
     fmt::print("        esac\n    done\n    case \"$verb\" in\n");
     for (const verb_row &row : rows) {
         fmt::print("    '{}') _arguments -S", joined(row.path));
         for (const option_row &option : row.options) {
             for (const std::string &name : option.names)
-                fmt::print(" \\\n        '{}[{}]{}'", name, quoted(option.summary),
-                           quoted(zsh_action(option)).empty() ? "" : zsh_action(option));
+                fmt::print(" \\\n        '{}[{}]{}'", name, quoted(option.summary), zsh_action(option));
         }
-        std::vector<std::string> words = row.verbs;
-        words.insert(words.end(), row.words.begin(), row.words.end());
+        std::vector<std::string> words = all_words(row);
         if (!words.empty())
             fmt::print(" \\\n        '*:word:({})'", joined(words));
         else if (row.runs_program)

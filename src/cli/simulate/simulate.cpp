@@ -12,9 +12,11 @@
 #include "cli/common/install.hpp"
 #include "cli/common/interruption.hpp"
 #include "cli/common/not_empty.hpp"
+#include "cli/common/options.hpp"
 #include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/say.hpp"
+#include "cli/experiment/cell_result.hpp"
 #include "cli/experiment/cell_summary.hpp"
 #include "cli/experiment/file_digest.hpp"
 #include "cli/experiment/machine.hpp"
@@ -25,7 +27,6 @@
 #include "cli/start/ending.hpp"
 #include "cli/start/process.hpp"
 #include "cli/verbs.hpp"
-#include "measure/number_range.hpp"
 #include "measure/quantity.hpp"
 #include "measure/workload.hpp"
 
@@ -187,23 +188,14 @@ private:
             process(program{words, {}}).wait(std::chrono::duration<double>(options_.patience_s), &interrupted_);
         if (end.why == process_end::cause::interrupted)
             return std::nullopt;
-        json record;
-        if (end.succeeded()) {
-            record = json::parse(end.output);
-        } else {
-            result_record failed;
-            failed.workload = options_.workload;
-            failed.lock = lock;
-            failed.threads = threads;
-            failed.background = options_.background;
-            failed.status = end.why == process_end::cause::timed_out   ? cell_status::timeout
-                            : end.why == process_end::cause::signalled ? cell_status::crash
-                                                                       : cell_status::failed;
-            record = failed;
-            reason = end.sentence();
-            if (std::string said = last_line(end.errors); !said.empty())
-                reason += ": " + said;
-        }
+        cell_result result;
+        result.record.workload = options_.workload;
+        result.record.lock = lock;
+        result.record.threads = threads;
+        result.record.background = options_.background;
+        std::optional<json> printed = record_printed(end, result);
+        json record = printed ? *printed : json(result.record);
+        reason = result.reason;
         record["round"] = round;
         record["simulated"] = {{"machine", simulated_.at("machine")}, {"seed", seed}};
         return record;
@@ -275,53 +267,32 @@ void add_simulate(CLI::App &app, action &chosen) {
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
     add_locks_option(*verb, options->locks, lock_choice::interposed);
-    verb->add_option("--threads", options->threads,
-                     "Numbers of threads, separated by commas (default: 1, half the CPUs, all, and more)")
-        ->type_name("N,N,...")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(from_to(1u, simulated_threads_max));
-    verb->add_option("--seconds", options->seconds, "Virtual time for which a cell is measured, after a quarter of it")
-        ->type_name("S")
-        ->check(from_to(seconds_min, virtual_seconds_max))
-        ->capture_default_str();
-    verb->add_option("--rounds", options->rounds, "How often each cell is simulated, each time by another seed")
-        ->type_name("N")
-        ->check(from_to(1u, rounds_max))
-        ->capture_default_str();
+    add_numbers(*verb, "--threads", options->threads,
+                "Numbers of threads, separated by commas (default: 1, half the CPUs, all, and more)",
+                {"N,N,...", 1u, simulated_threads_max});
+    add_number(*verb, "--seconds", options->seconds, "Virtual time for which a cell is measured, after a quarter of it",
+               {"S", seconds_min, virtual_seconds_max});
+    add_number(*verb, "--rounds", options->rounds, "How often each cell is simulated, each time by another seed",
+               {"N", 1u, rounds_max});
     verb->add_option("--seed", options->seed, "Of the first round's chance: the same seed, the same figures")
         ->type_name("N")
         ->capture_default_str();
-    verb->add_option("--background", options->background, "Busy threads of another process")
-        ->type_name("N")
-        ->check(from_to(0u, simulated_threads_max))
-        ->capture_default_str();
-    verb->add_option("--between-us", options->between_us,
-                     "shared-memory: microseconds from a release to the next request")
-        ->type_name("US")
-        ->check(from_to(0.0, between_us_max));
-    verb->add_option("--section-us", options->section_us, "shared-memory, scl-*: microseconds of a critical section")
-        ->type_name("US")
-        ->check(from_to(0.0, section_us_max));
-    verb->add_option("--work-us", options->work_us,
-                     "poll-under-lock, phases, stages, task-queue: microseconds of work outside of all locks")
-        ->type_name("US")
-        ->check(from_to(0.0, section_us_max));
+    add_number(*verb, "--background", options->background, "Busy threads of another process",
+               {"N", 0u, simulated_threads_max});
+    add_number(*verb, "--between-us", options->between_us,
+               "shared-memory: microseconds from a release to the next request", {"US", 0.0, between_us_max});
+    add_number(*verb, "--section-us", options->section_us, "shared-memory, scl-*: microseconds of a critical section",
+               {"US", 0.0, section_us_max});
+    add_number(*verb, "--work-us", options->work_us,
+               "poll-under-lock, phases, stages, task-queue: microseconds of work outside of all locks",
+               {"US", 0.0, section_us_max});
     verb->add_flag("--no-monitor", options->no_monitor, "Locks are told that no monitor runs");
-    verb->add_option("--timeout", options->patience_s, "Real time that a cell may take")
-        ->type_name("S")
-        ->check(from_to(seconds_min, seconds_max))
-        ->capture_default_str();
-    verb->add_option("--json", options->json_path, "Write all records there, after every cell")
-        ->type_name("FILE")
-        ->check(not_empty());
-    verb->add_option("--plot", options->plot_path, "Draw throughput over threads: a .svg or .png file (needs gnuplot)")
-        ->type_name("FILE")
-        ->check(not_empty());
-    verb->add_option("--trace", options->trace_path,
-                     "Of one cell: what each CPU and each thread did, for ui.perfetto.dev")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_number(*verb, "--timeout", options->patience_s, "Real time that a cell may take",
+               {"S", seconds_min, seconds_max});
+    add_file(*verb, "--json", options->json_path, "Write all records there, after every cell");
+    add_file(*verb, "--plot", options->plot_path, "Draw throughput over threads: a .svg or .png file (needs gnuplot)");
+    add_file(*verb, "--trace", options->trace_path,
+             "Of one cell: what each CPU and each thread did, for ui.perfetto.dev");
     verb->footer("Exit status: 0; 1 when a cell failed; 2 when the command line is wrong; 125 when holdfast failed;\n"
                  "interrupted, by the signal (what was simulated is shown and kept).\n"
                  "Examples:\n"

@@ -83,9 +83,9 @@ public:
     environment preload_environment(const interposition &wanted) const;
 
 private:
-    service_report service_; // as it was at the beginning
     void make_monitor();
 
+    service_report service_;           // as it was at the beginning
     std::unique_ptr<monitor> monitor_; // outlives the server
     std::unique_ptr<monitor_server> server_;
     std::string why_no_monitor_;
