@@ -108,10 +108,8 @@ void condition::signal(mutex &with) {
     }
     if (!hf_condition_may_have_waiters(&ours_))
         return;
-    if (hf_waiter *chosen = hf_condition_choose_one(&ours_)) {
-        chosen->next_chosen = nullptr;
-        give_turn(with, chosen);
-    }
+    if (hf_waiter *chosen = hf_condition_choose_one(&ours_))
+        hf_waiter_give_turn(chosen);
 }
 
 // As preload/cond.c: a crowd that mostly wakes in vain comes one after the other.

@@ -32,9 +32,9 @@ static bool gives_back(const struct hf_mutex *mutex) {
     return hf_mutex_can_owe_turns(mutex) && hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
 }
 
-// Turns are best given when the mutex is: who wakes up before can only spin or sleep again. The owner of a mutex owes
-// them until it gives it back, in the mutex itself. Nobody else may be made to wait for: a chain of waiters that hand
-// their turns on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
+// A crowd's turns are best given when the mutex is: all that wake up before can only spin or sleep again. Its owner
+// owes them until it gives it back, in the mutex itself. Nobody else may be made to wait for: a chain of waiters that
+// hand their turns on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
 static void give_turn_with_mutex(struct hf_waiter *chosen) {
     struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
     if (gives_back(mutex))
@@ -174,16 +174,27 @@ static inline bool is_ours_and_idle(pthread_cond_t *cond) {
            !hf_condition_may_have_waiters(hf_condition_in(cond));
 }
 
+// For lock/wait/turn.h.
+static inline void note_work(void) {
+    struct hf_thread_record *self = hf_self_record;
+    if (HF_LIKELY(self))
+        hf_thread_works(self);
+}
+
+// The turn is given at once: the wake, a call of the kernel, then holds up all that use the mutex, and not its thread
+// alone. If others ran ahead meanwhile they would fill a bounded queue, or empty it, and have to sleep, and somebody to
+// wake each of them in turn (docs/interposer-figures.md).
 static __attribute__((noinline)) int signal_after_all(pthread_cond_t *cond) {
     if (!is_ours(cond))
         return hf_glibc()->cond_signal(cond);
     struct hf_waiter *chosen = hf_condition_choose_one(hf_condition_in(cond));
     if (chosen)
-        give_turn_with_mutex(chosen);
+        hf_waiter_give_turn(chosen);
     return 0;
 }
 
 int hf_cond_signal(pthread_cond_t *cond) {
+    note_work();
     return HF_LIKELY(is_ours_and_idle(cond)) ? 0 : signal_after_all(cond);
 }
 
@@ -203,6 +214,7 @@ static __attribute__((noinline)) int broadcast_after_all(pthread_cond_t *cond) {
 }
 
 int hf_cond_broadcast(pthread_cond_t *cond) {
+    note_work();
     return HF_LIKELY(is_ours_and_idle(cond)) ? 0 : broadcast_after_all(cond);
 }
 

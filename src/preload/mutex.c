@@ -76,19 +76,30 @@ static __attribute__((noinline, cold)) int note_release(const uint32_t *word, st
     return 0;
 }
 
+// Turns are given after the lock, and before the thread may yield: turn.Y1 (lock/wait/turn.h). It is not critical
+// meanwhile: to the monitor, a woken thread that runs in its place would preempt a holder.
+static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *self, hf_turns_owed turns) {
+    if (hf_choice_of(mutex)->discipline != HF_DISCIPLINE_FLEXGUARD) {
+        hf_chosen_release(mutex, self);
+        hf_turns_give_all(turns);
+        return;
+    }
+    enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
+    hf_word_pay(&mutex->word, owes);
+    hf_turns_give_all(turns);
+    if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
+        note_release(&mutex->word, self, HF_WORD_OWES_NOTHING);
+}
+
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
     stop_being_owner(mutex);
     if (HF_UNLIKELY(turns))
-        hf_critical_enter(self); // until they are given: turn.Y1 (lock/wait/turn.h)
-    if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
+        release_and_give(mutex, self, turns);
+    else if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
         hf_flexguard_release(&mutex->word, &mutex->releases, &mutex->fenced, self);
     else
         hf_chosen_release(mutex, self);
-    if (HF_UNLIKELY(turns)) {
-        hf_turns_give_all(turns);
-        hf_critical_leave(self);
-    }
 }
 
 // Type, attributes, rule and discipline: 0 is a normal mutex under FlexGuard. That one, the adaptive and the recursive

@@ -33,7 +33,8 @@ struct hf_thread_record {
     struct hf_thread_record *next;     // successor in the queue that this thread is in; written by the successor
     uint32_t tid;                      // 0 in the record that threads share when memory has run out
     uint16_t in_slices;                // how often it is under a guard or in a queue of slices (lock/scl/slices.h)
-    uint16_t asleep;                   // 1 while it sleeps for a lock: advice to others
+    uint8_t asleep;                    // 1 while it sleeps for a lock: advice to others
+    uint8_t works;                     // 1: it has not taken locks alone since it looked up last (lock/wait/turn.h)
     struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/basic/queue_node.h)
     uint64_t share_class;              // whose share of a lock's time it uses (lock/scl/share.h); see below
     const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
@@ -180,6 +181,11 @@ void hf_thread_watch_slices(void (*function)(struct hf_thread_record *self, bool
 // The caller goes to sleep for a lock, and has slept: others may want to know (lock/scl/slices.h).
 void hf_thread_leave_slices(struct hf_thread_record *self, bool exits) __attribute__((cold));
 
+// The caller does more than take locks: it tells others of what it has done, or leaves its CPU to them.
+static inline void hf_thread_works(struct hf_thread_record *self) {
+    hf_store_relaxed(&self->works, 1);
+}
+
 static inline void hf_thread_falls_asleep(struct hf_thread_record *self) {
     hf_store_relaxed(&self->asleep, 1);
     if (HF_UNLIKELY(hf_private(self)->slice_begun != NULL))
@@ -188,6 +194,7 @@ static inline void hf_thread_falls_asleep(struct hf_thread_record *self) {
 
 static inline void hf_thread_awakes(struct hf_thread_record *self) {
     hf_store_relaxed(&self->asleep, 0);
+    hf_thread_works(self);
 }
 
 // From now on records that exited threads have left behind are not looked for: nobody asks the kernel for them.

@@ -200,7 +200,12 @@ inline signal(chosen) {
            :: first == NULL
            fi
        };
-       give_turn_with_mutex(chosen)
+       atomic {
+           if
+           :: chosen != NULL -> give_turn(chosen); chosen = NULL
+           :: chosen == NULL
+           fi
+       }
     fi
 }
 

@@ -24,6 +24,11 @@ void hf_turn_look(struct hf_thread_record *self) {
         return;
     }
     uint64_t now_ns = hf_monotonic_ns();
+    if (hf_load_relaxed(&self->works)) {
+        hf_store_relaxed(&self->works, 0);
+        hf_turn_begin(&self->turn, now_ns);
+        return;
+    }
     if (!hf_turn_ends(&self->turn, now_ns))
         return;
     uint64_t since_ns = now_ns;

@@ -6,12 +6,16 @@
 // threads that could do that work are kept from the CPU meanwhile. To the kernel it works as any other does; its locks
 // know better:
 //
-//                   a look, HF_TURN_WORK_US and more after the last one: it does other things
+//                   a look that finds that it does other things
 //              +-----------------------------------------------------------------------------+
 //              v                                                                             |
 //     a turn begins ----> HF_TURN_US of locks alone ----> others want the CPU? -- no --> a turn begins
 //              ^                                                | yes
 //              +------------------- yields ---------------------+
+//
+// It does other things if the last look is HF_TURN_WORK_US ago or more, if it has signalled a condition variable, or has
+// slept for a lock: then it has work for others, which they get no sooner if it stops, or others have had its CPU. A
+// bounded queue between threads that do little else is twice as slow if they have turns (docs/interposer-figures.md).
 //
 // It looks at each HF_LOOKS_APART-th acquisition that meets nobody, when it gives that lock back. That costs the other
 // acquisitions nothing: the comparison is the one by which acquisitions are noted (observe/observation.h). A switch

@@ -31,6 +31,17 @@ TEST(turn, BeginsAnewForOneThatWorks) {
         EXPECT_FALSE(hf_turn_ends(&own, look * apart_ns)) << look;
 }
 
+TEST(turn, BeginsAnewForOneThatHasSignalled) {
+    hf_thread_record *self = hf_self();
+    std::uint64_t now_ns = hf_monotonic_ns();
+    hf_turn_begin(&self->turn, now_ns - (HF_TURN_US + 1) * us);
+    hf_thread_works(self);
+    hf_turn before = self->turn;
+    hf_turn_look(self);
+    EXPECT_NE(self->turn.began_us, before.began_us);
+    EXPECT_FALSE(hf_load_relaxed(&self->works)) << "until it signals again";
+}
+
 TEST(turn, IsLongAfterALongYieldAlone) {
     hf_turn own{};
     constexpr std::uint64_t since_ns = 5000 * us, brief_ns = since_ns + 1000 * us, long_ns = since_ns + 3000 * us;
