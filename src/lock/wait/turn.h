@@ -13,8 +13,8 @@
 //              ^                                                | yes
 //              +------------------- yields ---------------------+
 //
-// It does other things if the last look is HF_TURN_WORK_US ago or more, if it has signalled a condition variable, or has
-// slept for a lock: then it has work for others, which they get no sooner if it stops, or others have had its CPU. A
+// It does other things if the last look is HF_TURN_WORK_US ago or more, if it has signalled a condition variable, or if
+// it has slept for a lock: it has work for others, which they get no sooner if it stops, or others have had its CPU. A
 // bounded queue between threads that do little else is twice as slow if they have turns (docs/interposer-figures.md).
 //
 // It looks at each HF_LOOKS_APART-th acquisition that meets nobody, when it gives that lock back. That costs the other
