@@ -86,6 +86,12 @@ class Archive:
         shown = self._apt("apt-cache", "show", "--no-all-versions", package)
         return re.search(r"^Version: (.*)$", shown, re.MULTILINE).group(1)
 
+    def depends(self, package):
+        """The names of the packages that it depends on."""
+        shown = self._apt("apt-cache", "show", "--no-all-versions", package)
+        found = re.search(r"^Depends: (.*)$", shown, re.MULTILINE)
+        return [one.split()[0] for one in found.group(1).split(", ")] if found else []
+
     def unpack(self, package, target):
         """Fetches a package and unpacks it into the folder target."""
         before = set(self.downloads.iterdir())
