@@ -9,8 +9,10 @@
 // Shown able to fail: with hf_critical_enter after the compare-and-swap in hf_flexguard_try_acquire, "holds, not
 // counted".
 #include <cstdint>
+#include <elf.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 
 #include "base/clock.h"
@@ -75,7 +77,8 @@ protected:
         if (waitpid(child.pid(), &status, 0) != child.pid() || !WIFSTOPPED(status))
             return false;
         user_regs_struct registers; // answered only once the child is off its CPU
-        EXPECT_EQ(ptrace(PTRACE_GETREGS, child.pid(), nullptr, &registers), 0);
+        iovec where{&registers, sizeof registers};
+        EXPECT_EQ(ptrace(PTRACE_GETREGSET, child.pid(), NT_PRSTATUS, &where), 0);
         return !hf_load_relaxed(&stage_->done);
     }
 
