@@ -6,6 +6,8 @@ without a deadline; carry_out boots once, or begins anew; cell says nothing of a
 any emulator will do; what has passed is asked for again, or a run that has passed goes on for ever; a stopped
 machine's columns say yes."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import archive
 import emulator
+import initramfs
 import jobs
 import kernels
 import machine
@@ -238,7 +241,7 @@ def test_the_page_has_no_empty_cell_and_keeps_what_belongs_to_others():
     failed = [{"name": "quota", "verdict": "failed with status 1", "skipped": []}]
     machines = [machine_of(), machine_of(tests=failed, trouble="hung"), machine_of(unavailable="no kernel", tests=[]),
                 machine_of(tests=failed, cpus=64), machine_of(tests=machine_of()["tests"][:1], trouble=STOPPED)]
-    text = page.with_section(f"before\n{page.BEGIN}\nold\n{page.END}\nafter <!-- end -->\n", machines)
+    text = page.with_section(f"before\n{page.BEGIN}\nold\n{page.END}\nafter <!-- end -->\n", page.section(machines))
     assert text.startswith("before\n") and text.endswith("after <!-- end -->\n") and "old" not in text
     rows = [line for line in text.splitlines() if line.startswith("| 9.9")]
     assert len(rows) == 5 and all(cell.strip() for row in rows for cell in row.strip("|").split("|"))
@@ -246,4 +249,37 @@ def test_the_page_has_no_empty_cell_and_keeps_what_belongs_to_others():
     assert rows[1].count("no (") == len(page.COLUMNS)
     assert rows[4].count("yes") == 1 and rows[4].count("not tried (") == len(page.COLUMNS)
     with pytest.raises(ValueError):
-        page.with_section("no marks", machines)
+        page.with_section("no marks", "a table")
+
+
+def test_a_program_that_is_not_built_is_missed_before_the_boot(tmp_path):
+    laboratory = matrix.Laboratory(tmp_path)
+    build = tmp_path / "release"
+    for name in matrix.ALWAYS:
+        (build / name).parent.mkdir(parents=True, exist_ok=True)
+        (build / name).touch()
+    there, missing = jobs.parse("doctor every 1 holdfast doctor\ncount every 1 monitor_count_test --fast\n")
+    assert laboratory.programs(build, [there, jobs.by_hand("cat /proc/version")]) == sorted(matrix.ALWAYS)
+    with pytest.raises(matrix.Unavailable, match="monitor_count_test"):
+        laboratory.programs(build, [there, missing])
+
+
+def test_a_system_keeps_its_rights_times_and_links_but_not_what_its_guest_makes(tmp_path):
+    system = tmp_path / "system"
+    for name in ("etc", "proc/1", "usr/share/doc/x"):
+        (system / name).mkdir(parents=True)
+    (system / "etc" / "run-me").write_text("#!/bin/sh\n")
+    (system / "etc" / "run-me").chmod(0o750)
+    os.utime(system / "etc" / "run-me", (1, 1234567))
+    (system / "etc" / "same").symlink_to("run-me")
+    with open(tmp_path / "archive", "wb") as file:
+        initramfs.write_system(file, system)
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    subprocess.run(["busybox", "cpio", "-idm"], stdin=open(tmp_path / "archive", "rb"), cwd=unpacked, check=True,
+                   capture_output=True)
+    there = unpacked / "system"
+    assert (there / "etc" / "run-me").stat().st_mode & 0o777 == 0o750
+    assert (there / "etc" / "run-me").stat().st_mtime == 1234567
+    assert (there / "etc" / "same").readlink() == Path("run-me")
+    assert list((there / "proc").iterdir()) == list((there / "usr" / "share" / "doc").iterdir()) == []

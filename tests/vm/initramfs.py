@@ -44,10 +44,11 @@ class Cpio:
         self._made = set()
         self._number = 0
 
-    def _entry(self, name, mode, content=b"", device=(0, 0)):
+    def _entry(self, name, mode, content=b"", device=(0, 0), changed_s=0):
         self._number += 1
-        fields = [self._number, mode, 0, 0, 1, 0, len(content), 0, 0, *device, len(name) + 1, 0]
-        header = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+        name = os.fsencode(name)
+        fields = [self._number, mode, 0, 0, 1, changed_s, len(content), 0, 0, *device, len(name) + 1, 0]
+        header = b"070701" + b"".join(b"%08X" % field for field in fields) + name + b"\0"
         self._parts += [header, b"\0" * (-len(header) % 4), content, b"\0" * (-len(content) % 4)]
 
     def folder(self, name, mode=0o755):
@@ -70,9 +71,24 @@ class Cpio:
         self.folder(os.path.dirname(name))
         self._entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
 
+    def as_it_is(self, name, path):
+        """A folder without what is in it, a file or a link of this machine, with its rights and its time."""
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            content = os.fsencode(os.readlink(path))
+        else:
+            content = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
+        self._entry(name, status.st_mode, content, changed_s=int(status.st_mtime))
+
+    def taken(self):
+        """What has been added since the last time."""
+        whole = b"".join(self._parts)
+        self._parts.clear()
+        return whole
+
     def finished(self):
         self._entry("TRAILER!!!", 0)
-        whole = b"".join(self._parts)
+        whole = self.taken()
         return whole + b"\0" * (-len(whole) % 512)
 
 
@@ -163,3 +179,25 @@ def root(build, programs, architecture, busybox, guest, cache):
     for name, file in sorted(libraries.found.items()):
         archive.file(f"{toolchain.guest_libraries}/{name}", stripped(file, toolchain, cache))
     return archive.finished()
+
+
+# Of a whole system, what a guest makes itself, and what none of its programs asks for.
+NOT_OF_SYSTEM = ("proc", "sys", "dev", "run", "tmp", "var/cache/apt", "var/lib/apt/lists", "usr/share/doc",
+                 "usr/share/locale", "usr/share/man")
+
+
+def write_system(file, folder):
+    """Writes an archive with the system that is in a folder, as /system. Its files belong to root."""
+    archive = Cpio()
+    archive.folder("system")
+    for where, folders, names in os.walk(folder):
+        below = Path(where).relative_to(folder)
+        if str(below) in NOT_OF_SYSTEM:
+            folders.clear()
+            continue
+        for name in sorted(folders + names):
+            path = Path(where, name)
+            if path.is_symlink() or path.is_dir() or path.is_file():
+                archive.as_it_is(f"system/{below / name}", path)
+        file.write(archive.taken())
+    file.write(archive.finished())

@@ -23,6 +23,7 @@ from report import STOPPED, Result
 HERE = Path(__file__).resolve().parent
 TRIES = 2
 MEMORY_MIB = 2048
+SYSTEM_MEMORY_MIB = 8192 # of a guest that has a whole system in it
 PROGRAM_FOLDERS = ("bin", "tests", "tests/posix", "libexec/holdfast")
 ALWAYS = ("bin/holdfast", "lib/libholdfast-preload.so")
 OWN_ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -87,8 +88,10 @@ class Unavailable(Exception):
 class Laboratory:
     """Where machines are made from: a build, a cache of kernels."""
 
-    def __init__(self, root, build=None):
+    def __init__(self, root, build=None, system=None):
+        """`system`: a folder with a whole system, which guests have as /system."""
         self.root = root
+        self.system = system
         self.work = root / "build" / "vm"
         self.work.mkdir(parents=True, exist_ok=True)
         self.cache = kernels.cache_folder(root / "build")
@@ -115,6 +118,10 @@ class Laboratory:
         for name in wanted:
             if not (build / name).is_file():
                 raise Unavailable(f"{build / name} is not built")
+        found = {Path(name).name for name in wanted}.union(script.name for script in scripts if script.is_file())
+        for command in commands:
+            if command.groups and (program := command.line.split()[0]) not in found:
+                raise Unavailable(f"{program}, of the test '{command.name}', is not built in {build}")
         return sorted(wanted)
 
     def busybox(self, architecture):
@@ -137,8 +144,15 @@ class Laboratory:
             root = initramfs.root(build, self.programs(build, commands), architecture, self.busybox(architecture),
                                   HERE / "guest", self.work / "stripped" / architecture)
         file = self.work / f"initrd-{plan.name.replace('/', '-')}-{os.getpid()}"
-        file.write_bytes(root + jobs.archive(commands, machine.BOARDS[architecture].port, shell))
+        with open(file, "wb") as whole:
+            if self.system:
+                initramfs.write_system(whole, self.system)
+            whole.write(root + jobs.archive(commands, machine.BOARDS[architecture].port, shell))
         return file
+
+    @property
+    def memory_mib(self):
+        return SYSTEM_MEMORY_MIB if self.system else MEMORY_MIB
 
     def emulator_for(self, plan):
         name = machine.BOARDS[plan.kernel.architecture].emulator
@@ -192,7 +206,7 @@ class Laboratory:
 
         file = self.initrd(plan, commands)
         try:
-            return machine.boot(by, board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB,
+            return machine.boot(by, board, fetched.vmlinuz, file, plan.cpus, self.memory_mib,
                                 self.console_log(plan, attempt),
                                 {command.name: command.limit_s for command in commands}, on_line)
         finally:
@@ -266,7 +280,7 @@ class Laboratory:
         board = machine.BOARDS[plan.kernel.architecture]
         file = self.initrd(plan, jobs.listed(), shell=True)
         try:
-            return machine.interact(by, board, fetched.vmlinuz, file, plan.cpus, MEMORY_MIB)
+            return machine.interact(by, board, fetched.vmlinuz, file, plan.cpus, self.memory_mib)
         finally:
             file.unlink(missing_ok=True)
 

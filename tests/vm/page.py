@@ -99,17 +99,17 @@ def legend():
 
 
 def section(machines):
-    return f"{BEGIN}\n\n{table(machines)}\n\n{legend()}\n\n{END}"
+    return f"{table(machines)}\n\n{legend()}"
 
 
-def with_section(text, machines):
-    """The page's text with the part between the marks written anew. ValueError: the page has no such part."""
-    before, found, rest = text.partition(BEGIN)
+def with_section(text, content, begin=BEGIN):
+    """The page's text with the part that begins so written anew. ValueError: the page has no such part."""
+    before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(END)
     if not found or not closed:
-        raise ValueError(f"the page has no part between '{BEGIN}' and '{END}'")
-    return before + section(machines) + after
+        raise ValueError(f"the page has no part between '{begin}' and '{END}'")
+    return f"{before}{begin}\n\n{content}\n\n{END}{after}"
 
 
-def write(path, machines):
-    path.write_text(with_section(path.read_text(), machines))
+def write(path, content, begin=BEGIN):
+    path.write_text(with_section(path.read_text(), content, begin))
