@@ -138,6 +138,10 @@ void hf_yield(void) {
     machine()->yield();
 }
 
+bool hf_yield_is_forgone() {
+    return false;
+}
+
 bool hf_heavy_fence_is_quick(void) {
     return true;
 }

@@ -242,6 +242,12 @@ static void add_way(struct hf_lock_statistics *entry, const struct hf_observatio
     add_wait(entry, seen);
 }
 
+static bool clock_is_forgone;
+
+void hf_statistics_forgo_clock(void) {
+    hf_store_relaxed(&clock_is_forgone, true);
+}
+
 static void note_without_hold(const void *lock, const struct hf_observation *seen) {
     char *memory = hf_load_relaxed(&hf_noting.memory);
     struct hf_lock_statistics *entry =
@@ -273,7 +279,7 @@ static void note_release(struct hf_thread_record *self) {
 }
 
 void hf_note_release(struct hf_thread_record *self) {
-    if (hf_observation_of(self)->stands_for != 0)
+    if (hf_observation_of(self)->stands_for != 0 && !hf_load_relaxed(&clock_is_forgone))
         note_release(self);
     hf_store_relaxed(&self->observed, NULL);
 }
@@ -309,7 +315,7 @@ static void look_up_at_release(const void *lock, struct hf_thread_record *self) 
 }
 
 void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind) {
-    if (!hf_next_is_to_be_noted(self)) {
+    if (!hf_next_is_to_be_noted(self) || hf_load_relaxed(&clock_is_forgone)) {
         if (kind == HF_STATISTICS_MUTEX && (!self->observed || hf_observation_of(self)->stands_for == 0))
             look_up_at_release(lock, self);
         return;

@@ -55,6 +55,9 @@ char *hf_statistics_level(uint32_t number) __attribute__((cold, visibility("hidd
 // From now on no more memory is mapped for statistics. What finds no place in what there is isn't noted.
 void hf_statistics_stay_mapped(void) __attribute__((cold, visibility("hidden")));
 
+// From now on nothing is noted of acquisitions that did not wait: it takes a look at the processor's counter.
+void hf_statistics_forgo_clock(void) __attribute__((cold, visibility("hidden")));
+
 // How the caller came to a lock.
 enum hf_acquired {
     HF_ACQUIRED_FREE,

@@ -46,9 +46,9 @@ void hf_sleeper_goes(const uint32_t *word) {
 
 void hf_sleepers_try_unfenced(const uint32_t *word) {
     struct hf_sleepers *sleepers = hf_sleepers_at(word);
-    uint32_t age = now_ms() - hf_load_relaxed(&sleepers->fenced_at_ms);
+    // The clock last: seccomp's strict mode kills for it, where fences are forgone.
     if (hf_load_relaxed(&sleepers->state) != 0 || !hf_heavy_fence_is_quick() ||
-        age < hf_load_relaxed(&sleepers->fenced_for_ms))
+        now_ms() - hf_load_relaxed(&sleepers->fenced_at_ms) < hf_load_relaxed(&sleepers->fenced_for_ms))
         return;
     hf_cas_release(&sleepers->state, 0, HF_UNFENCED);
 }

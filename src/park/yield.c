@@ -6,8 +6,12 @@
 
 static bool forgone;
 
+bool hf_yield_is_forgone(void) {
+    return hf_load_relaxed(&forgone);
+}
+
 bool hf_yield_with(uint64_t first, uint64_t second, uint64_t third) {
-    if (hf_load_relaxed(&forgone))
+    if (hf_yield_is_forgone())
         return false;
     hf_sys_sched_yield(first, second, third);
     return true;

@@ -18,6 +18,7 @@ bool hf_yield_with(uint64_t first, uint64_t second, uint64_t third) __attribute_
 
 // From now on the kernel isn't asked for it: what is to come may not survive that.
 void hf_yield_forgo(void);
+bool hf_yield_is_forgone(void) __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }

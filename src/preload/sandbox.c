@@ -9,7 +9,9 @@
 //                              real-time threads are what they were known as                     thread/realtime.h
 //                              a monitor that wasn't met isn't looked for again                  hint/registration.h
 //                              the number of CPUs stays                                          base/cpu_count.h
-//                              nobody yields its CPU                                             park/yield.h
+//                              nobody yields its CPU, or looks for that at the clock             park/yield.h
+//                              strict mode: acquisitions that don't wait are not timed           observe/observation.h
+//                              the thread that makes the sandbox has its record already          thread/thread_record.h
 //
 // By syscall a program may also make its threads real-time ones (realtime.c).
 //
@@ -44,8 +46,11 @@ __attribute__((constructor)) static void find_next(void) {
     *(void **)&next_syscall = dlsym(RTLD_NEXT, "syscall");
 }
 
-static __attribute__((noinline, cold)) void do_without(void) {
+static __attribute__((noinline, cold)) void do_without(bool strict) {
     static bool done;
+    hf_self();  // a first lock's mmap and rt_sigprocmask, for this thread
+    if (strict) // seccomp's strict mode forbids the processor's counter, too
+        hf_statistics_forgo_clock();
     if (hf_exchange_relaxed(&done, true))
         return;
     hf_sleepers_may_be_uncounted(); // the last membarrier
@@ -58,6 +63,11 @@ static __attribute__((noinline, cold)) void do_without(void) {
     hf_yield_forgo();
 }
 
+static bool makes_a_sandbox(long number, long option) {
+    return (number == SYS_seccomp && (option == SECCOMP_SET_MODE_STRICT || option == SECCOMP_SET_MODE_FILTER)) ||
+           (number == SYS_prctl && option == PR_SET_SECCOMP);
+}
+
 static bool makes_realtime_threads(long number, long resource) {
     return number == SYS_sched_setscheduler || number == SYS_sched_setattr ||
            (number == SYS_prlimit64 && resource == RLIMIT_RTTIME);
@@ -66,8 +76,8 @@ static bool makes_realtime_threads(long number, long resource) {
 static long interposed_syscall(long number, HF_SYSCALL_PARAMETERS) {
     if (HF_UNLIKELY(!next_syscall))
         find_next();
-    if (HF_UNLIKELY(number == SYS_seccomp) && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
-        do_without();
+    if (HF_UNLIKELY(makes_a_sandbox(number, a)))
+        do_without(number == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : b == SECCOMP_MODE_STRICT);
     if (HF_UNLIKELY(makes_realtime_threads(number, b)))
         hf_realtime_expect();
     return next_syscall(number, HF_SYSCALL_ARGUMENTS);
@@ -77,7 +87,7 @@ static int interposed_prctl(int option, unsigned long a, unsigned long b, unsign
     if (HF_UNLIKELY(!next_prctl))
         find_next();
     if (HF_UNLIKELY(option == PR_SET_SECCOMP))
-        do_without();
+        do_without(a == SECCOMP_MODE_STRICT);
     return next_prctl(option, a, b, c, d);
 }
 
