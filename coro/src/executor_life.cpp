@@ -15,7 +15,7 @@ namespace {
 constinit std::mutex unused_lock;
 constinit executor_life *unused = nullptr;
 
-// Who is inside calls an executor's schedule(): some hundred instructions, unless it has just lost its CPU.
+// A thread that is inside calls an executor's schedule(): some hundred instructions, unless it has just lost its CPU.
 class wait_for_others {
 public:
     void once() noexcept {

@@ -153,3 +153,13 @@ def test_stats_tell_of_processes_that_are_left_behind(holdfast, compiled, tmp_pa
     result = holdfast("run", "--stats", "--", "sh", "-c", f"sleep 30 >/dev/null 2>&1 & echo $! > {told}; sleep 1")
     os.kill(int(Path(told).read_text(encoding="ascii")), 9)
     assert "processes left behind: 1" in result.stderr
+
+
+# Reader-writer locks and barriers that are older can't be shared with it: the line says what to do.
+def test_stats_tell_of_a_library_with_bindings_of_its_own(holdfast):
+    load = "import ctypes, os; ctypes.CDLL('libm.so.6', mode=os.RTLD_NOW | {})"
+    plain = holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", load.format("0"))
+    assert plain.returncode == 0 and "bindings of their own" not in plain.stderr
+    deep = holdfast("run", "--stats", "--", "/usr/bin/python3", "-c", load.format("os.RTLD_DEEPBIND"))
+    assert deep.returncode == 0
+    assert "libraries with bindings of their own" in deep.stderr and "rwlock:glibc,barrier:glibc" in deep.stderr

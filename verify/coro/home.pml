@@ -6,7 +6,7 @@
 //
 // A semaphore without permits has three waiters in its list, in any order. The first belongs to the executor that ends
 // and waits on it. The second waits on another executor, which lives. The third belongs there, too, but has gone to the
-// one that ends. A thread outside releases two permits, one after another. Who gets one keeps it. What is
+// one that ends. A thread outside releases two permits, one after another. A waiter that gets one keeps it. What is
 // ready runs on its executor, on the one that ends while it is not stopping.
 // One step is one atomic instruction, or what is done under a guard, but for what lies between choosing and entering.
 //

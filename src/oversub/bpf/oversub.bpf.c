@@ -264,7 +264,7 @@ static void charge(struct task_struct *task, struct task_context *context) {
         context->vtime = vtime_now - SLICE_NS;
 }
 
-// Who yields goes behind those that have had as much.
+// A thread that yields goes behind those that have had as much.
 static uint64_t place_of(struct task_context *context) {
     uint64_t place = context->vtime;
     if (context->yielded)
@@ -273,8 +273,8 @@ static uint64_t place_of(struct task_context *context) {
     return place;
 }
 
-// Whether the thread stays off the CPU until it is woken. Who hands it to its CPU, dispatch below, and this one may
-// come at once: one of them finds it held.
+// Whether the thread stays off the CPU until it is woken. dispatch below, which hands it to its CPU, and this
+// function may come at once: one of them finds it held.
 static bool is_held(struct waiter *waiter, __s32 cpu) {
     if (waiter->state != WAITER_BLOCKED)
         return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Who is blocked virtually, on which word, and who has been woken and waits for its CPU.
+// The threads that are blocked virtually, each with its word, and those that have been woken and wait for their CPU.
 //
 //             asks (begin_wait)                  wake, signal, time over
 //     RUNNING ------------------> BLOCKED -------------------------------> WOKEN

@@ -56,8 +56,8 @@ public:
 
     // Its executor's. The second call does nothing. After it nobody is inside but for even_ending.
     void begin_end() noexcept;
-    // Its executor's, after begin_end(), when all its frames are destroyed. Who is adrift still, linked by `next`. The
-    // life is another executor's after it.
+    // Its executor's, after begin_end(), when all its frames are destroyed. The waiters that are still adrift,
+    // linked by `next`. The life is another executor's after it.
     [[nodiscard]] waiter *retire() noexcept;
 
     // coro.X3. False when it is over.
