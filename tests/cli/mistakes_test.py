@@ -3,10 +3,12 @@
 people come with: help, version, completion in a shell.
 
 Shown able to fail: without each of the cases in explain() (main.cpp); with nearest_name that takes any name; with
-say() as it comes; with create_directories in be_the_only_one; with a completion that leaves an option out.
+say() as it comes; with create_directories in be_the_only_one; with a completion that leaves an option out; with an
+option --program of 'oversub', which has a word of that name.
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -121,3 +123,13 @@ def test_each_option_of_each_verb_is_completed(holdfast, shell):
                 assert (f"-l {name[2:]}" if shell == "fish" else name) in script, (verb, name)
     if shutil.which(shell):
         assert subprocess.run([shell, "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def test_no_option_is_called_like_a_word_of_its_verb(holdfast):
+    """CLI11 2.4 and later (Debian 13) end every call of the command when one is; 2.3 (Debian 12) does not."""
+    verbs = holdfast("--help").stdout.partition("Subcommands:")[2].partition("Examples:")[0]
+    for verb in re.findall(r"^  (\w+) ", verbs, re.MULTILINE):
+        words, _, options = holdfast(verb, "--help").stdout.partition("Options:")
+        named = set(re.findall(r"^  (\w+) ", words.partition("Positionals:")[2], re.MULTILINE))
+        taken = set(re.findall(r"^  .*?--([\w-]+)", options, re.MULTILINE))
+        assert "help" in taken and not named & taken, verb

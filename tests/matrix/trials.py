@@ -62,14 +62,15 @@ class Laboratory:
                               capture_output=True, text=True, check=True)
         return done.stdout.split()
 
-    def build_with(self, name, settings, target, packages):
-        """Configures and builds the target in build/matrix/SUITE/NAME, which goes on where it was interrupted."""
+    def build_with(self, name, settings, target, packages, afterwards=None):
+        """Configures and builds the target in build/matrix/SUITE/NAME, which goes on where it was interrupted; runs
+        a command of the build then."""
         self.begin(f"builds {target} with {name}")
         self.chroot.install([*self.packages("build"), *packages])
         tree = self.chroot.folder / name
         tree.mkdir(exist_ok=True)
         script = (f"cmake -S {self.source} -B {tree} -G Ninja {' '.join(settings)} && "
-                  f"cmake --build {tree} --target {target}")
+                  f"cmake --build {tree} --target {target}" + (f" && {tree}/{afterwards}" if afterwards else ""))
         status, printed = self.chroot.run(["sh", "-c", script], [self.source, self.chroot.folder], limit_s=5400,
                                           log=self.chroot.folder / f"{name}.log")
         warnings = sorted(set(re.findall(r"^\S*?([^/\s]+:\d+):\d+: warning: (.*)$", printed, re.MULTILINE)))
@@ -81,7 +82,7 @@ class Laboratory:
     def build_product(self, gcc):
         number = gcc.removeprefix("gcc-")
         return self.build_with(gcc, [f"-DCMAKE_C_COMPILER=gcc-{number}", f"-DCMAKE_CXX_COMPILER=g++-{number}"],
-                               "product", [gcc, f"g++-{number}"])
+                               "product", [gcc, f"g++-{number}"], "bin/holdfast --version")
 
     def build_bpf(self, clang):
         return self.build_with(clang, [f"-DHF_CLANG=/usr/bin/{clang}"], "hf_monitor", [clang])

@@ -105,7 +105,7 @@ ending oversub(oversub_options &options) {
     if (!options.program.empty())
         return run_program(options);
     if (!options.whose.all && !options.whose.are_looked_for())
-        throw usage_error("there is nothing to schedule: name a program after --, or use --program, --cgroup or --all");
+        throw usage_error("there is nothing to schedule: name a program after --, or use --name, --cgroup or --all");
     return keep_until_interrupted(options);
 }
 
@@ -116,7 +116,7 @@ void add_oversub(CLI::App &app, action &chosen) {
     CLI::App *verb = app.add_subcommand(
         "oversub", "Run programs with more threads than CPUs under a scheduler that blocks waiters virtually");
     CLI::Option *all = verb->add_flag("--all", options->whose.all, "Schedule all threads of this machine");
-    verb->add_option("--program", options->whose.programs, "Schedule the threads of programs that run under this name")
+    verb->add_option("--name", options->whose.programs, "Schedule the threads of programs that run under this name")
         ->type_name("NAME,...")
         ->delimiter(',')
         ->excludes(all);
