@@ -4,6 +4,10 @@
  * to the kernel's log, and leaves the number of those that failed in its parameter failures. None
  * has a limit on how long something may take: what holds for a time only, such as a second of
  * inactivity, is tried again when the machine was too slow to see it.
+ *
+ * Shown able to fail: sections are not charged (ban, shares_of_equals); nobody is banned, or a
+ * section by trylock wipes out an older debt (ban); exited threads count (thread_that_exits); an
+ * idle thread that the test itself has left (shares_of_equals).
  */
 #define pr_fmt(text) "kscl_test: " text
 

@@ -26,6 +26,7 @@ class Board:
     options: tuple
     console: str
     port: str
+    words: str = ""     # of the kernel's command line, besides those that every guest has
 
     @property
     def shared(self):
@@ -44,6 +45,8 @@ def command_line(emulator, board, vmlinuz, initrd, cpus, memory_mib, clock):
     kernel_line = f"console={board.console} quiet panic=-1 tsc=reliable rdinit=/init"
     if board.shared:
         kernel_line += " loglevel=0"
+    if board.words:
+        kernel_line += f" {board.words}"
     return [*emulator.words, *board.options, *clock, "-smp", str(cpus), "-m", str(memory_mib),
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", str(vmlinuz), "-initrd", str(initrd), "-append", kernel_line]

@@ -96,6 +96,7 @@ class Laboratory:
         self.work.mkdir(parents=True, exist_ok=True)
         self.cache = kernels.cache_folder(root / "build")
         self.build = build
+        self.boards = machine.BOARDS
         self.making = threading.Lock()
         for left in self.work.glob("initrd-*"): # by a run that was killed
             if not Path("/proc", left.name.rpartition("-")[2]).exists():
@@ -147,7 +148,7 @@ class Laboratory:
         with open(file, "wb") as whole:
             if self.system:
                 initramfs.write_system(whole, self.system)
-            whole.write(root + jobs.archive(commands, machine.BOARDS[architecture].port, shell))
+            whole.write(root + jobs.archive(commands, self.boards[architecture].port, shell))
         return file
 
     @property
@@ -155,7 +156,7 @@ class Laboratory:
         return SYSTEM_MEMORY_MIB if self.system else MEMORY_MIB
 
     def emulator_for(self, plan):
-        name = machine.BOARDS[plan.kernel.architecture].emulator
+        name = self.boards[plan.kernel.architecture].emulator
         try:
             return emulator.found(name, self.cache, OWN_ARCHITECTURE)
         except emulator.NoEmulator as error:
@@ -196,7 +197,7 @@ class Laboratory:
         return outcome
 
     def _boot(self, plan, by, fetched, commands, attempt, show, ended):
-        board = machine.BOARDS[plan.kernel.architecture]
+        board = self.boards[plan.kernel.architecture]
 
         def on_line(line, result):
             if result:
@@ -277,7 +278,7 @@ class Laboratory:
     def interact(self, plan):
         by = self.emulator_for(plan)
         fetched = self.kernel(plan)
-        board = machine.BOARDS[plan.kernel.architecture]
+        board = self.boards[plan.kernel.architecture]
         file = self.initrd(plan, jobs.listed(), shell=True)
         try:
             return machine.interact(by, board, fetched.vmlinuz, file, plan.cpus, self.memory_mib)
