@@ -26,6 +26,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "harness/command_line.hpp"
+
 namespace {
 
 using steady = std::chrono::steady_clock;
@@ -111,18 +113,7 @@ void print(renamer &one, double seconds) {
     fmt::print("\n");
 }
 
-} // namespace
-
-int main(int argc, char **argv) try {
-    std::string directory = ".";
-    unsigned entries = 10000;
-    double seconds = 5;
-    CLI::App app{"two threads that rename between directories: one of them has very many entries"};
-    app.add_option("--directory", directory, "an empty directory of the file system to try")->capture_default_str();
-    app.add_option("--entries", entries, "entries of the bully's directory")->capture_default_str();
-    app.add_option("--seconds", seconds, "how long they rename")->check(CLI::PositiveNumber)->capture_default_str();
-    CLI11_PARSE(app, argc, argv);
-
+void measure(const std::string &directory, unsigned entries, double seconds) {
     std::vector<renamer> both(2);
     for (std::size_t number = 0; number < 2; number++) {
         auto &one = both[number];
@@ -153,8 +144,19 @@ int main(int argc, char **argv) try {
             throw std::runtime_error(one.failed);
         print(one, passed);
     }
-    return 0;
-} catch (const std::exception &error) {
-    fmt::print(stderr, "rename-latency: {}\n", error.what());
-    return 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    std::string directory = ".";
+    unsigned entries = 10000;
+    double seconds = 5;
+    CLI::App app{"two threads that rename between directories: one of them has very many entries", "rename-latency"};
+    app.add_option("--directory", directory, "an empty directory of the file system to try")->capture_default_str();
+    app.add_option("--entries", entries, "entries of the bully's directory")->capture_default_str();
+    app.add_option("--seconds", seconds, "how long they rename")->check(CLI::PositiveNumber)->capture_default_str();
+    if (auto status = holdfast::bench::parse(app, argc, argv))
+        return *status;
+    return holdfast::bench::run_checked(app.get_name(), [&] { measure(directory, entries, seconds); });
 }
