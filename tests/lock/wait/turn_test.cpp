@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Turns: whose is over, and that it is worth it. Shown able to fail: with no look at the time between two looks
-// (BeginsAnewForOneThatWorks), with its work not asked for
-// (BeginsAnewForOneThatHasSignalled), with hf_yield left out (PollersUnderALockGiveWay), and with a yield
-// whatever is held (ThatHoldsALockGoesOn).
+// (BeginsAnewForOneThatWorks), with its work not asked for (BeginsAnewForOneThatHasSignalled), with hf_yield left out
+// (PollersUnderALockGiveWay), and with a yield whatever is held (ThatHoldsALockGoesOn).
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
