@@ -71,11 +71,13 @@ waiter *executor_life::retire() noexcept {
     return left;
 }
 
-bool executor_life::set_adrift(waiter &one, std::uint32_t generation) noexcept {
+bool executor_life::set_adrift(waiter &one, std::uint32_t generation, bool given) noexcept {
     spin_lock held(guard_);
     if (this->generation() != generation)
         return false;
     one.adrift = true;
+    if (!given)
+        one.state.store(wait_state::orphaned, std::memory_order_release);
     one.previous = nullptr;
     one.next = adrift_;
     if (adrift_)
@@ -99,14 +101,8 @@ void executor_life::take_back(waiter &one) noexcept {
 bool waiter::hold_foreign_home(bool given) noexcept {
     using answer = detail::executor_life::answer;
     answer there = life->enter(generation);
-    if (there == answer::ending) {
-        wait_state before = state.load(std::memory_order_relaxed);
-        if (!given)
-            state.store(wait_state::orphaned, std::memory_order_release);
-        if (life->set_adrift(*this, generation))
-            return false;
-        state.store(before, std::memory_order_release);
-    }
+    if (there == answer::ending && life->set_adrift(*this, generation, given))
+        return false;
     hold = there == answer::inside ? home_hold::inside : home_hold::gone;
     return true;
 }

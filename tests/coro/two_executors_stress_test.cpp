@@ -4,7 +4,8 @@
 // that the others held may be lost.
 //
 // Shown able to fail: with hold_home() that holds nothing AddressSanitizer ends it; with
-// waiter::choose() that does not hold the home IsKeptFromWhenItsWaiterIsChosen fails.
+// waiter::choose() that does not hold the home IsKeptFromWhenItsWaiterIsChosen fails; with a waiter that is an orphan
+// before it is adrift WhoeverSeesAnOrphanFindsItAdrift fails.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -268,6 +269,32 @@ TEST(Home, AWaiterWhoseExecutorIsEndingGetsNothing) {
     EXPECT_TRUE(one.adrift);
     one.leave_home();
     EXPECT_FALSE(one.adrift);
+}
+
+// coro.X4: a destructor that sees an orphan takes no guard of the primitive's before it leaves the home.
+TEST(Home, WhoeverSeesAnOrphanFindsItAdrift) {
+    for (int i = 0; i < 5000; i++) {
+        watched_executor home;
+        waiter one;
+        one.home = &home;
+        one.life = home.life();
+        one.generation = home.generation();
+        wait_list list;
+        ASSERT_TRUE(list.link(one));
+        home.begin_end();
+        std::atomic<bool> looks = false;
+        std::thread destroys([&] {
+            looks = true;
+            while (!one.was(wait_state::orphaned)) {
+            }
+            one.leave_home();
+        });
+        while (!looks) {
+        }
+        EXPECT_EQ(list.choose(), nullptr);
+        destroys.join();
+        ASSERT_FALSE(one.adrift) << "in round " << i;
+    }
 }
 
 // A task that waits on an executor which is not that on which it was spawned.

@@ -85,7 +85,9 @@ inline choose_one() {
             :: atomic { over -> error[next] = true }
             :: atomic { !over && !ending -> inside++; held = true }
             :: atomic { !over && ending -> skip };
+#ifdef MUTANT_IS_AN_ORPHAN_BEFORE_IT_IS_ADRIFT
                 state[next] = ORPHANED;
+#endif
                 if
 #ifndef MUTANT_SETS_ADRIFT_UNLOOKED
                 :: atomic { over -> error[next] = true; state[next] = CHOSEN }
@@ -93,7 +95,7 @@ inline choose_one() {
 #else
                 :: atomic { true ->
 #endif
-                       adrift[next] = true };
+                       adrift[next] = true; state[next] = ORPHANED };
 #ifdef MUTANT_GIVES_TO_THE_ORPHANED
                     permits--;
 #endif
@@ -192,9 +194,15 @@ proctype End() {
 #ifdef MUTANT_RETIRES_FIRST
     atomic { inside == 0 -> over = true };
 #endif
-    // destroy_all(): abandon(), then leave_home().
+    // destroy_all(): abandon(), then leave_home(). A condition variable's waiter looks at its state first, without the
+    // guard (leave_lists), and passes the guard by when it is an orphan.
     if
     :: gone[1]
+    :: !gone[1] && state[1] == ORPHANED -> skip;
+#ifndef MUTANT_IS_NOT_TAKEN_BACK
+        atomic { adrift[1] = false };
+#endif
+        gone[1] = true
     :: !gone[1] ->
         atomic { !guarded -> guarded = true };
         atomic {

@@ -14,6 +14,8 @@
 // coro.X3  While its executor is ENDING a waiter gets nothing: it is set adrift. Its frame's destructor takes it back;
 //     who is left when all frames that belong to the executor are gone belongs to another one, and is resumed with
 //     executor_stopped.
+// coro.X4  A waiter becomes an orphan where it is set adrift, under the life's guard. Its frame's destructor may read
+//     that without the primitive's guard, and then pass that by: take_back() waits for the life's.
 // Model: verify/coro/home.pml. Test: tests/coro/ended_executor_test, tests/coro/two_executors_stress_test.
 #pragma once
 
@@ -60,8 +62,9 @@ public:
     // linked by `next`. The life is another executor's after it.
     [[nodiscard]] waiter *retire() noexcept;
 
-    // coro.X3. False when it is over.
-    [[nodiscard]] bool set_adrift(waiter &one, std::uint32_t generation) noexcept;
+    // coro.X3, X4. False when it is over: nothing was done. `given`: the waiter has what it waited for, and so it does
+    // not become an orphan.
+    [[nodiscard]] bool set_adrift(waiter &one, std::uint32_t generation, bool given) noexcept;
     void take_back(waiter &one) noexcept;
 
 private:

@@ -39,7 +39,7 @@ namespace holdfast::coro {
 
 // `committed`: linked or chosen, and can't be cancelled any more (a waiter of a condition variable on its way to the
 // mutex).
-// `orphaned`: it would have been chosen, but its executor is ending (coro.X3).
+// `orphaned`: it would have been chosen, but its executor is ending (coro.X3, X4).
 enum class wait_state : std::uint8_t { arming, waiting, chosen, cancelled, committed, orphaned };
 
 // By what a waiter's executor is kept there while the waiter is let go (executor_life.hpp).
