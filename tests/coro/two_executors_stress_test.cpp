@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Executors end again and again while another pool, and a plain thread, use the same primitives (coro.X1 to X3). What
+// Executors end again and again while another pool, and a plain thread, use the same primitives (coro.X1 to X4). What
 // uses memory that is gone is for the sanitizers to see; here the survivors must all come to their end, and nothing
 // that the others held may be lost.
 //
