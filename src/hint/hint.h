@@ -18,6 +18,7 @@ extern "C" {
 // The page that this process listens to. Without a monitor it is a page of our own that says that one critical section
 // is preempted, for ever: so waiters block, as with any lock, and no caller has to ask whether there is a monitor.
 extern const struct hf_hint_page *hf_hint __attribute__((visibility("hidden")));
+extern const struct hf_hint_page hf_hint_of_nobody __attribute__((visibility("hidden")));
 
 // The group that this process belongs to on that page.
 extern uint32_t hf_own_group __attribute__((visibility("hidden")));
@@ -72,14 +73,6 @@ static inline enum hf_cpu_contention hf_cpu_contention(uint64_t now_ns) {
         return HF_CPU_UNCONTENDED;
     return now_ns - hf_load_relaxed(&cpu->shared_ns) < HF_SHARED_CPU_NS ? HF_CPU_FOREIGN : HF_CPU_OWN;
 }
-
-// Is the monitor still there? False once its heart has not beaten for HF_HEARTBEAT_STALE_NS, or it has said goodbye.
-// Reads the clock, so a spinning waiter asks only now and then. After a false answer this process listens to nobody.
-bool hf_hint_is_fresh(void);
-
-// Listens again to a page that was not kept up to date, once it is; and no longer to one that says that we are left
-// alone, and whose monitor has died. Asked by waiters before they sleep; costs some loads in any other case.
-void hf_hint_look_again(void);
 
 // Starts listening to the page behind the descriptor (not closed here), as one of that group. False with errno when it
 // can't be mapped, is of another version, or has no such group.

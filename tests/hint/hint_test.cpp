@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "hint/freshness.h"
 #include "hint/hint.h"
 #include "hint/registration.h"
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "hint/freshness.h"
 #include "hint/hint.h"
 #include "hint/registration.h"
 #include "monitor/followed_child.hpp"

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/descriptor_passing.h"
+#include "hint/freshness.h"
 #include "hint/hint.h"
 #include "monitor/followed_child.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/pause.h"
+#include "hint/freshness.h"
 #include "hint/hint.h"
 #include "park/deadline.h"
 

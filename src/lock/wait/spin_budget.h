@@ -19,6 +19,7 @@
 
 #include "base/pause.h"
 #include "base/poll.h"
+#include "hint/freshness.h"
 #include "hint/hint.h"
 
 struct hf_spin_budget {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_count.h"
+#include "hint/freshness.h"
 #include "hint/hint.h"
 #include "park/yield.h"
 #include "thread/realtime.h"

@@ -12,7 +12,7 @@
 // not made can't leak, and one from before goes at its thread's next switch, as any (monitor.M1).
 //
 // Nothing but time ends it: while its threads are not looked at, nobody knows how they would do. A monitor that goes
-// away ends it, too, or its waiters find out that it has (hf_hint_look_again).
+// away ends it, too, or its waiters find out that it has (hint/freshness.h).
 #ifndef HF_MONITOR_BPF_SWITCH_STORM_BPF_H
 #define HF_MONITOR_BPF_SWITCH_STORM_BPF_H
 
