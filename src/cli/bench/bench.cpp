@@ -15,9 +15,9 @@
 #include "cli/common/exit_status.hpp"
 #include "cli/common/interruption.hpp"
 #include "cli/common/options.hpp"
-#include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/say.hpp"
+#include "cli/draw/picture_file.hpp"
 #include "cli/experiment/cell_summary.hpp"
 #include "cli/experiment/machine.hpp"
 #include "cli/experiment/record_file.hpp"
@@ -45,16 +45,11 @@ constexpr double line_change_max = 1.5;
 // One run of the verb.
 class bench_run {
 public:
-    explicit bench_run(bench_options options) : options_(std::move(options)) {
+    explicit bench_run(bench_options options) : options_(std::move(options)), picture_(options_.plot_path) {
         if (!options_.resume_path.empty())
             json_file_.emplace(record_file::resuming(options_.resume_path));
         else if (!options_.json_path.empty())
             json_file_.emplace(record_file::at(options_.json_path));
-        if (!options_.plot_path.empty()) {
-            picture_format_of(options_.plot_path);
-            plot_file_.emplace(options_.plot_path);
-            check_gnuplot(" or leave --plot out");
-        }
     }
 
     ending run() {
@@ -184,15 +179,12 @@ private:
             json_file_->finish();
             fmt::print("Records: {}\n", json_file_->name());
         }
-        if (plot_file_) {
-            plot_file_->write(bench_picture(options_, records_, about_, picture_format_of(options_.plot_path)));
-            fmt::print("Picture: {}\n", plot_file_->name());
-        }
+        picture_.write([this](picture_format format) { return bench_picture(options_, records_, about_, format); });
     }
 
     bench_options options_;
     std::optional<record_file> json_file_;
-    std::optional<output_file> plot_file_;
+    picture_file picture_;
     json about_;
     std::vector<result_record> records_;
     std::set<std::string> absent_; // of which it has been said

@@ -13,9 +13,9 @@
 #include "cli/common/interruption.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/options.hpp"
-#include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/say.hpp"
+#include "cli/draw/picture_file.hpp"
 #include "cli/experiment/cell_result.hpp"
 #include "cli/experiment/cell_summary.hpp"
 #include "cli/experiment/file_digest.hpp"
@@ -68,16 +68,11 @@ class simulate_run {
 public:
     simulate_run(simulate_options options, const interruption &interrupted)
         : options_(std::move(options)), interrupted_(interrupted), program_(workload_program("simulate")),
-          machine_path_(path_of_machine(options_.machine)) {
+          machine_path_(path_of_machine(options_.machine)), picture_(options_.plot_path) {
         describe();
         complete();
         if (!options_.json_path.empty())
             json_file_.emplace(record_file::at(options_.json_path));
-        if (!options_.plot_path.empty()) {
-            picture_format_of(options_.plot_path);
-            plot_file_.emplace(options_.plot_path);
-            check_gnuplot(" or leave --plot out");
-        }
     }
 
     ending run() {
@@ -211,19 +206,20 @@ private:
             json_file_->finish();
             fmt::print("Records: {}\n", json_file_->name());
         }
-        if (plot_file_) {
-            plot picture =
-                throughput_plot(options_.workload + ", simulated", records_, options_.locks, options_.threads, cpus());
-            picture.subtitles = {fmt::format("{}; {} of {} virtual s{}", about_.at("machine").get<std::string>(),
-                                             format_number_of(options_.rounds, "round"), options_.seconds,
-                                             background_phrase(options_.background)),
-                                 "$ " + about_.at("command").get<std::string>()};
-            plot_file_->write(draw(picture, picture_format_of(options_.plot_path)));
-            fmt::print("Picture: {}\n", plot_file_->name());
-        }
+        picture_.write([this](picture_format format) { return draw(throughput_picture(), format); });
         if (!options_.trace_path.empty())
             fmt::print("Trace: {} (open it at ui.perfetto.dev)\n", options_.trace_path);
         fmt::print("Simulated: read shapes and reasons from it, not figures (docs/simulator.md).\n");
+    }
+
+    plot throughput_picture() const {
+        plot picture =
+            throughput_plot(options_.workload + ", simulated", records_, options_.locks, options_.threads, cpus());
+        picture.subtitles = {fmt::format("{}; {} of {} virtual s{}", about_.at("machine").get<std::string>(),
+                                         format_number_of(options_.rounds, "round"), options_.seconds,
+                                         background_phrase(options_.background)),
+                             "$ " + about_.at("command").get<std::string>()};
+        return picture;
     }
 
     simulate_options options_;
@@ -231,7 +227,7 @@ private:
     std::string program_, machine_path_;
     json simulated_, about_;
     std::optional<record_file> json_file_;
-    std::optional<output_file> plot_file_;
+    picture_file picture_;
     std::vector<result_record> records_;
 };
 
