@@ -88,6 +88,11 @@ void hf_futex_wake(const uint32_t *word, int count) {
     hf_sys_futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, (uint32_t)count, NULL, NULL, 0);
 }
 
+bool hf_futex_is_there(const uint32_t *word) {
+    // Compared, and nobody moved.
+    return hf_sys_futex_requeue(word, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 0, word) != -EFAULT;
+}
+
 void hf_futex_move(const uint32_t *from, const uint32_t *to) {
     hf_sys_futex_requeue(from, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 1, to);
 }

@@ -3,6 +3,7 @@
 #ifndef HF_PARK_FUTEX_H
 #define HF_PARK_FUTEX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -23,6 +24,9 @@ void hf_futex_wake(const uint32_t *word, int count);
 // kinds chooses among those. The two functions above sleep as, and wake, all kinds.
 int hf_futex_wait_as(const uint32_t *word, uint32_t expected, const struct hf_deadline *deadline, uint32_t kind);
 void hf_futex_wake_kind(const uint32_t *word, int count, uint32_t kind);
+
+// Whether the word's memory can still be read.
+bool hf_futex_is_there(const uint32_t *word);
 
 // Makes a sleeper on `from`, if there is one, a sleeper on `to`, without waking it.
 void hf_futex_move(const uint32_t *from, const uint32_t *to);

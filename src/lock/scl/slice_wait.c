@@ -53,7 +53,7 @@ static void sleep_for_turn(const struct hf_slice_waiter *self, uint32_t turn, ui
 
 int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, struct hf_thread_record *self,
                     const struct hf_deadline *deadline, struct hf_wait *wait) {
-    for (;;) {
+    for (bool slept = false;; slept = true) {
         // Acquire: pairs with the release of whoever chooses.
         if (hf_load_acquire(&waiter->turn) & HF_TURN_CHOSEN)
             return 0;
@@ -63,10 +63,14 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
         hf_slice_wake woken = NULL;
         uint64_t now = hf_ticks(), at = 0;
         uint32_t turn = waiter->turn;
+        bool gone = slept && !(turn & HF_TURN_CHOSEN) && !hf_slices_have_lock(slices);
         if (late && !(turn & HF_TURN_CHOSEN)) {
-            woken = hf_slices_leave(slices, waiter, now);
+            if (gone)
+                hf_slices_leave_for_good(slices, waiter);
+            else
+                woken = hf_slices_leave(slices, waiter, now);
             waiter->share = NULL; // it is nowhere any more, for who leaves by siglongjmp now (uscl_lock.c)
-        } else if (!(turn & HF_TURN_CHOSEN)) {
+        } else if (!gone && !(turn & HF_TURN_CHOSEN)) {
             woken = hf_slices_look(slices, waiter, now);
             turn = hf_load_relaxed(&waiter->turn);
             at = slices->timekeeper == waiter ? slices->timekeeper_at : 0;

@@ -283,6 +283,10 @@ hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *
     return hf_slices_choose(slices, now); // uscl.U1: another timekeeper
 }
 
+void hf_slices_leave_for_good(struct hf_slices *slices, struct hf_slice_waiter *self) {
+    take_out(slices, self);
+}
+
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
     void_times_of_another_clock(slices, now);
     if (slices->timekeeper) {

@@ -147,7 +147,8 @@ static bool take_over(struct hf_slices *slices, const uint32_t *lock, struct hf_
     bool is_left = slices->lock == lock;
     // Another thread that met here may have been first: then they are in use.
     if (is_left && !in_use(lock, place)) {
-        clear(slices);
+        if (!slices->first) // threads that wait for a lock whose memory went, and has come again, go on waiting here
+            clear(slices);
         hf_store_release(place, slices); // pairs with the acquire of whoever finds it there
     }
     hf_masked_unlock(&memory.word, &saved);

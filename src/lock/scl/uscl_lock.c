@@ -92,7 +92,7 @@ static void give_up_slice(struct hf_slices *slices, struct hf_share *share, stru
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
     bool is_own = hf_load_relaxed(&share->own_class) == self->share_class; // not another's by now (uscl.U4)
-    hf_slice_wake woken = is_own ? hf_slices_give_up(slices, share, hf_ticks()) : NULL;
+    hf_slice_wake woken = is_own && hf_slices_have_lock(slices) ? hf_slices_give_up(slices, share, hf_ticks()) : NULL;
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }
@@ -157,7 +157,11 @@ static void undo(struct hf_left_wait *left) {
     sigset_t saved;
     hf_slices_lock(slices, left->self, &saved);
     bool chosen = leaving->waiter.turn & HF_TURN_CHOSEN;
-    hf_slice_wake woken = chosen ? NULL : hf_slices_leave(slices, &leaving->waiter, hf_ticks());
+    hf_slice_wake woken = NULL;
+    if (!chosen && hf_slices_have_lock(slices))
+        woken = hf_slices_leave(slices, &leaving->waiter, hf_ticks());
+    else if (!chosen)
+        hf_slices_leave_for_good(slices, &leaving->waiter);
     hf_slices_unlock(slices, left->self, &saved);
     hf_slice_wake_up(woken);
     if (chosen)
@@ -243,7 +247,7 @@ static int acquire_by_slice(struct hf_uscl_parts lock, struct hf_slices *slices,
     hf_thread_follow_name(self);
     int error = join_until_done_or_left(lock, slices, self, deadline);
     // POSIX: a timed lock takes what is free at its end, whosever the slice is.
-    return error && hf_uscl_try_acquire(lock, self) ? 0 : error;
+    return error && hf_futex_is_there(lock.word) && hf_uscl_try_acquire(lock, self) ? 0 : error;
 }
 
 int hf_uscl_meet(struct hf_uscl_parts lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
