@@ -27,6 +27,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "hint/freshness.h"
 #include "lock/flexguard/flexguard_lock.h"
 #include "lock/scl/rwscl_slice.h"
 #include "lock/scl/rwscl_state.h"

@@ -3,6 +3,7 @@
 #include "lock/wait/yield_policy.h"
 
 #include "base/clock.h"
+#include "hint/freshness.h"
 #include "lock/wait/lock_history.h"
 #include "lock/wait/turn.h"
 #include "park/yield.h"
