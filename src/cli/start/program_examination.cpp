@@ -106,6 +106,15 @@ std::set<path> files_mapped_by(pid_t pid) {
     return found;
 }
 
+// How many C libraries a process has, each in a namespace of its own.
+std::size_t c_libraries_of(pid_t pid) {
+    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+    std::size_t found = 0;
+    for (std::string line; std::getline(maps, line);)
+        found += line.find(" r-xp ") != std::string::npos && line.ends_with("/libc.so.6");
+    return found;
+}
+
 // "mutex" of pthread_mutex_lock and of mtx_lock; empty for a name that is none of those.
 std::string kind_of_object(const std::string &function) {
     if (function.starts_with("mtx_"))
@@ -132,7 +141,12 @@ constexpr reservation reservations[] = {
     {"pthread_rwlockattr_setpshared", "process-shared reader-writer locks, if any, stay glibc's"},
     {"pthread_barrierattr_setpshared", "process-shared barriers, if any, stay glibc's"},
     {"sem_wait", "semaphores stay glibc's"},
-    {"dlopen", "it may load more libraries while it runs, which are not looked at here"},
+    {"dlopen",
+     "it may load more libraries while it runs, which are not looked at here: one that it loads with "
+     "RTLD_DEEPBIND uses glibc's locks, and reader-writer locks and barriers that it shares with such a library "
+     "need --conf rwlock:glibc,barrier:glibc; 'holdfast run --stats' tells whether there was one"},
+    {"dlmopen", "it may load a second C library (dlmopen): reader-writer locks and barriers that are shared with what "
+                "uses that one need --conf rwlock:glibc,barrier:glibc"},
 };
 
 struct all_imports {
@@ -313,6 +327,11 @@ program_examination examine_process(pid_t pid) {
             fmt::format("process {} can't be examined: {}; check the number, or run as root", pid, error.message()));
     std::set<path> mapped = files_mapped_by(pid);
     conclude(found, fmt::format("/proc/{}/exe", pid), mapped);
+    if (std::size_t c_libraries = c_libraries_of(pid); c_libraries > 1)
+        found.notes.push_back(fmt::format(
+            "it has {} C libraries (dlmopen): reader-writer locks and barriers that are shared between them "
+            "need --conf rwlock:glibc,barrier:glibc",
+            c_libraries));
     bool interposed =
         std::ranges::any_of(mapped, [](const path &file) { return file.filename() == preload_library().filename(); });
     if (found.is == verdict::helped && interposed) {
