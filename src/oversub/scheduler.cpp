@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "monitor/bpf_refusal.hpp"
+#include "oversub/implicit_argument.hpp"
 
 #include "oversub.skel.h"
 
@@ -145,6 +146,21 @@ hf_scheduler_totals scheduler::totals() const {
 
 bool kernel_has_sched_ext() {
     return access("/sys/kernel/sched_ext", F_OK) == 0;
+}
+
+std::string why_sched_ext_is_of_no_use() {
+    if (!kernel_has_sched_ext())
+        return "this kernel has no sched_ext: use Linux 6.13 or later, built with CONFIG_SCHED_CLASS_EXT (Debian's from "
+               "6.16 on)";
+    oversub *skeleton = oversub__open();
+    btf *kernel = btf__load_vmlinux_btf();
+    std::string function = function_with_implicit_argument(skeleton ? bpf_object__btf(skeleton->obj) : nullptr, kernel);
+    btf__free(kernel);
+    oversub__destroy(skeleton);
+    if (function.empty())
+        return "";
+    return "no scheduler can call this kernel's " + function +
+           ", which its type information describes wrongly: use a kernel built with pahole 1.31 or later (Debian's 7.3)";
 }
 
 std::string scheduler_in_place() {

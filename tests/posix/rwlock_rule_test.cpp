@@ -94,8 +94,9 @@ unsigned long rule_of(const pthread_rwlock_t &lock) {
 
 const hf_rwscl_entry *entry_of(const pthread_rwlock_t &lock) {
     const hf_rwscl_entry *entry;
-    std::memcpy(&entry, reinterpret_cast<const char *>(&lock) + offsetof(__pthread_rwlock_arch_t, __rwelision),
-                sizeof(entry));
+    // sliced of struct hf_rwlock. Between the two glibc has names that differ by architecture.
+    constexpr std::size_t place = offsetof(__pthread_rwlock_arch_t, __shared) + sizeof(int);
+    std::memcpy(&entry, reinterpret_cast<const char *>(&lock) + place, sizeof(entry));
     return entry;
 }
 

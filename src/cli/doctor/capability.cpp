@@ -89,18 +89,15 @@ capability slice_extension() {
 }
 
 capability sched_ext() {
-    bool present = kernel_has_sched_ext();
-    std::string scheduler = scheduler_in_place();
-    return {
-        .name = "sched_ext",
-        .title = "extensible scheduler (sched_ext)",
-        .present = present,
-        .detail = !present            ? "/sys/kernel/sched_ext does not exist"
-                  : scheduler.empty() ? "the kernel has it, for 'holdfast oversub': where there are more threads than "
-                                        "CPUs, barriers and condition variables become quicker"
-                                      : fmt::format("the scheduler in place is {}", scheduler),
-        .remedy =
-            present ? "" : "needs Linux 6.13 or later with CONFIG_SCHED_CLASS_EXT; 'holdfast oversub' alone needs it"};
+    std::string why_not = why_sched_ext_is_of_no_use(), scheduler = scheduler_in_place();
+    return {.name = "sched_ext",
+            .title = "extensible scheduler (sched_ext)",
+            .present = why_not.empty(),
+            .detail = !why_not.empty()    ? why_not
+                      : scheduler.empty() ? "the kernel has it, for 'holdfast oversub': where there are more threads "
+                                            "than CPUs, barriers and condition variables become quicker"
+                                          : fmt::format("the scheduler in place is {}", scheduler),
+            .remedy = why_not.empty() ? "" : "'holdfast oversub' alone needs it"};
 }
 
 // It is the BPF program of its own that 'top' loads.

@@ -28,8 +28,8 @@ struct oversub_options {
 };
 
 std::string why_not_here() {
-    if (!kernel_has_sched_ext())
-        return "this kernel has no sched_ext: use one built with CONFIG_SCHED_CLASS_EXT (Debian's from 7.0 on)";
+    if (std::string why = why_sched_ext_is_of_no_use(); !why.empty())
+        return why;
     std::string other = scheduler_in_place();
     if (other.empty())
         return "";
