@@ -150,8 +150,7 @@ bool kernel_has_sched_ext() {
 
 std::string why_sched_ext_is_of_no_use() {
     if (!kernel_has_sched_ext())
-        return "this kernel has no sched_ext: use Linux 6.13 or later, built with CONFIG_SCHED_CLASS_EXT (Debian's from "
-               "6.16 on)";
+        return "this kernel has no sched_ext: use Linux 6.13 or later with it (Debian's from 6.16 on)";
     oversub *skeleton = oversub__open();
     btf *kernel = btf__load_vmlinux_btf();
     std::string function = function_with_implicit_argument(skeleton ? bpf_object__btf(skeleton->obj) : nullptr, kernel);
@@ -160,7 +159,8 @@ std::string why_sched_ext_is_of_no_use() {
     if (function.empty())
         return "";
     return "no scheduler can call this kernel's " + function +
-           ", which its type information describes wrongly: use a kernel built with pahole 1.31 or later (Debian's 7.3)";
+           ", which its type information describes wrongly: use a kernel "
+           "built with pahole 1.31 or later (Debian's 7.3)";
 }
 
 std::string scheduler_in_place() {

@@ -2,8 +2,7 @@
 // A kernel whose type information shows functions of sched_ext with the argument that the verifier adds, as Debian's
 // 7.1.13 and 7.2.12 do: the function is named, so that one sentence can say why no such scheduler loads.
 //
-// Shown able to fail: const not seen through (NamesTheFunction); the last argument's type not looked at (OfAnotherTypeIsOrdinary); the kernel's
-// functions looked at, whether the program has them or not (OnesThatAreNotCalledDoNotMatter).
+// Shown able to fail, in a guest with 7.2.12: const not seen through, as the kernel's own functions have it.
 #include "oversub/implicit_argument.hpp"
 
 #include <bpf/btf.h>
