@@ -8,6 +8,7 @@ cmake_dependent_option(HF_FUZZ "Build the fuzzers, with clang's libFuzzer" ON "H
 option(HF_BENCH "Build the workloads of 'holdfast bench' and programs for 'holdfast compare'" OFF)
 cmake_dependent_option(HF_PEERS "Other libraries' locks, to compare with" ON "HF_BENCH" OFF)
 cmake_dependent_option(HF_DATABASES "Programs that use LevelDB, RocksDB and Kyoto Cabinet" ON "HF_BENCH" OFF)
+option(HF_FIBER "The locks for Boost.Fiber: headers" ON)
 option(HF_COMPLETE "What an option asks for and can't be built is an error, and not left out" OFF)
 option(HF_CHECKS "Compile the invariants' assertions in" OFF)
 set(HF_SANITIZER "" CACHE STRING "Sanitizer to build with: address or thread")

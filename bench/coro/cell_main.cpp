@@ -92,7 +92,7 @@ int measure(const cell_options &options, const std::function<cell_result(const c
 
 // The Debian packages that a program of others is made with. Empty: there is no such program.
 std::string packages_of(const std::string &lock) {
-    if (lock == "boost-fiber")
+    if (lock == "boost-fiber" || lock == "boost-fiber-ces")
         return "libboost-fiber-dev";
     if (lock == "kotlin")
         return "kotlin, libkotlinx-coroutines-java, libkotlinx-atomicfu-java and libslf4j-java";

@@ -71,13 +71,16 @@ def next_version(package, directory):
 
 
 def test_packages_are_split_for_servers_and_developers(packages):
-    assert {"holdfast", "libholdfast0", "libholdfast-dev", "libholdfast-coro-dev", "holdfast-bench",
-            "holdfast-dbgsym"} <= set(packages)
+    assert {"holdfast", "libholdfast0", "libholdfast-dev", "libholdfast-coro-dev", "libholdfast-fiber-dev",
+            "holdfast-bench", "holdfast-dbgsym"} <= set(packages)
     assert packages["holdfast"].stat().st_size < 3_000_000
     assert not any("libexec" in name or "include" in name for name in contents(packages["holdfast"]))
     for name in ("leveldb", "rocksdb", "kyotocabinet"):
         assert name not in field(packages["holdfast"], "Depends")
-    assert "/holdfast/coro" not in "".join(contents(packages["libholdfast-dev"]))
+    for name in ("coro", "fibers"):
+        assert f"/holdfast/{name}" not in "".join(contents(packages["libholdfast-dev"]))
+    assert any("holdfast/fibers/mutex.hpp" in name for name in contents(packages["libholdfast-fiber-dev"]))
+    assert "libboost-fiber-dev" in field(packages["libholdfast-fiber-dev"], "Depends")
 
 
 def test_install_enables_and_starts_the_service(system, before, packages):

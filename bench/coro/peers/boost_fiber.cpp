@@ -3,10 +3,10 @@
 // scheduler. It has no reader-writer lock; the semaphore came with 1.84.
 #include <boost/fiber/all.hpp>
 #include <fmt/core.h>
-#include <map>
+#include <mutex>
 
 #include "coro/cell_main.hpp"
-#include "coro/guarded_primes.hpp"
+#include "coro/peers/fiber_mutex.hpp"
 #include "coro/peers/fiber_scene.hpp"
 #include "coro/prime_work.hpp"
 
@@ -14,46 +14,9 @@ namespace {
 
 using namespace holdfast::bench;
 
-struct alignas(128) resource {
-    boost::fibers::mutex mutex;
-    alignas(64) guarded_primes primes;
-};
-
-void lock_and_unlock(resource &of, fiber_scene &at, bool delays, unsigned seed) {
-    std::uint64_t done = 0;
-    while (!at.over()) {
-        unsigned prime = random_prime(seed);
-        std::uint64_t requested = delays ? hf_ticks() : 0;
-        of.mutex.lock();
-        of.primes.insert(prime, at.options().section_us, fiber_scene::worker_here(), requested, at.measuring());
-        at.count();
-        of.mutex.unlock();
-        factor(prime);
-        done++;
-    }
-    at.ended(done);
-}
-
 cell_result measure_mutex(const cell_options &options) {
-    fiber_scene at(options);
-    std::vector<std::unique_ptr<resource>> resources;
-    for (unsigned i = 0; i < options.resources; i++)
-        resources.push_back(std::make_unique<resource>());
-    bool delays = options.workload == "coro-queuing-delay";
-    cell_result result = at.run(
-        [&](unsigned task) { lock_and_unlock(*resources[task % options.resources], at, delays, seed_of(task)); });
-    std::uint64_t entries = 0, sections = 0, on_same_worker = 0;
-    for (const auto &one : resources) {
-        entries += one->primes.entries();
-        sections += one->primes.sections();
-        on_same_worker += one->primes.on_same_worker();
-        result.delay_ticks.merge(one->primes.delay_ticks());
-    }
-    if (entries != at.operations())
-        throw result_wrong(fmt::format("there are {} entries after {} operations", entries, at.operations()));
-    if (options.workers > 1 && sections > 0)
-        result.same_worker = double(on_same_worker) / double(sections);
-    return result;
+    fiber_scene at(options, use_shared_work<boost::fibers::algo::shared_work>);
+    return measure_fiber_mutex<boost::fibers::mutex>(at);
 }
 
 constexpr std::size_t buffer_size = 16;
@@ -110,7 +73,7 @@ private:
 
 template <class Buffer>
 cell_result measure_conveyor(const cell_options &options) {
-    fiber_scene at(options);
+    fiber_scene at(options, use_shared_work<boost::fibers::algo::shared_work>);
     Buffer buffer;
     std::atomic<std::uint64_t> put = 0, taken = 0;
     auto produce = [&](unsigned seed) {

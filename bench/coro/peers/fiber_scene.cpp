@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "coro/peers/fiber_scene.hpp"
 
-#include <boost/fiber/algo/shared_work.hpp>
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/fixedsize_stack.hpp>
 #include <boost/fiber/operations.hpp>
@@ -73,7 +72,7 @@ void fiber_scene::launch(const std::function<void(unsigned)> &task, const std::f
 
 void fiber_scene::work(unsigned number, const std::function<void(unsigned)> &task, const std::function<void()> &wake) {
     worker_number = number;
-    boost::fibers::use_scheduling_algorithm<boost::fibers::algo::shared_work>(true);
+    use_algorithm_();
     if (number == 0)
         launch(task, wake);
     std::unique_lock held(lock_);

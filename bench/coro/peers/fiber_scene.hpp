@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <boost/fiber/condition_variable.hpp>
+#include <boost/fiber/operations.hpp>
 #include <functional>
 #include <mutex>
 #include <vector>
@@ -12,9 +13,17 @@
 
 namespace holdfast::bench {
 
+// Boost's work-sharing scheduler, or what is around it.
+template <class Algorithm>
+void use_shared_work() {
+    boost::fibers::use_scheduling_algorithm<Algorithm>(true);
+}
+
 class fiber_scene {
 public:
-    explicit fiber_scene(const cell_options &options) : options_(options), counts_(options.workers) {}
+    // `use_algorithm` is called on each thread.
+    fiber_scene(const cell_options &options, void (*use_algorithm)())
+        : options_(options), use_algorithm_(use_algorithm), counts_(options.workers) {}
 
     // Runs `task` in options.tasks fibers, with their numbers; measures; then runs `wake` in a fiber of its own, and
     // waits until all have ended. Each fiber calls ended() last.
@@ -49,6 +58,7 @@ private:
     totals counted() const;
 
     cell_options options_;
+    void (*use_algorithm_)();
     alignas(64) std::atomic<phase> phase_ = phase::warming_up;
     std::vector<own_count> counts_;
     std::atomic<std::uint64_t> operations_ = 0;
