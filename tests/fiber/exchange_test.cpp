@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Who runs next, and where: combine-and-exchange scheduling, its bounds, and threads without it.
-// Not yet shown able to fail.
+// Shown able to fail: unlock() that only makes the next owner ready; a chain without an end; an exchange while an
+// exception is on its way; bring() that tells no thread (hangs). Not yet: FibersOfRoundRobinStay, which passes
+// although they move.
 #include <gtest/gtest.h>
 #include <stdexcept>
 
