@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The mutex for Boost.Fiber under CES: hand-overs on a thread, fibers that are still on their stack when they are
 // chosen, chains that end, a waiter whose time is over, and a thread without the algorithm.
-// C++ code: fiber/include/holdfast/fibers/detail/owned_lock.hpp (M1 to M3), waiter.hpp (W1, W2), wait.hpp (C2),
+// C++ code: fiber/include/holdfast/fibers/detail/owned_lock.hpp (M1 to M3), waiter.hpp (W1 to W3), wait.hpp (C2),
 // group.hpp (G1).
 //
 // One step is one atomic instruction, or what is done under a guard. Threads 0 and 1 run the group's algorithm, whose
@@ -13,6 +13,7 @@
 // M1  Exclusion.
 // M3  Nobody touches the mutex after it was destroyed.
 // W1  A fiber runs on one thread at a time, and is resumed only when it is off its stack.
+// W3  A fiber that another thread may resume is on no scheduler's list.
 // C2  At the end of a chain its thread takes one of the others, if there is one.
 // And no deadlock: all fibers end.
 #ifndef FIBERS
@@ -26,7 +27,7 @@
 #define TIMED 1
 #define GROUP 2 // threads
 
-bit M1, M3, W1, C2;
+bit M1, M3, W1, W3, C2;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
 
 mtype = { ARMING, SWITCHING, SUSPENDED, CHOSEN, CANCELLED };
@@ -47,6 +48,7 @@ byte timed_on; // the thread with which the timed fiber waits
 bool destroyed;           // ghost
 byte inside, ended;       // ghost
 bool on_stack[FIBERS + 1]; // ghost: some thread runs it, or has not switched away from it
+bool on_list[FIBERS + 1];  // ghost: a scheduler has it among its fibers
 #define TOUCH ASSERT(M3, !destroyed)
 #define STEALABLE(fiber) (fiber != TIMED && fiber != FOREIGN)
 #define OWNED (owner != 0)
@@ -57,7 +59,7 @@ inline make_ready(fiber) {
 
 // group::bring(): who brings looks for a sleeper after it.
 inline bring(fiber) {
-    atomic { ASSERT(W1, !on_stack[fiber]); brought!fiber };
+    atomic { ASSERT(W1, !on_stack[fiber]); ASSERT(W3, !on_list[fiber]); brought!fiber };
 #ifndef MUTANT_BRINGS_IN_SILENCE
     if
     :: atomic { sleeping[0] -> sleeping[0] = false; told[0] = true }
@@ -153,6 +155,7 @@ inline end(fiber) {
     atomic {
         ended++;
         on_stack[fiber] = false;
+        on_list[fiber] = false;
         if
         :: ended == FIBERS -> destroyed = true; told[0] = true; told[1] = true
         :: else
@@ -214,6 +217,7 @@ awake:     atomic { sleeping[own] = false; told[own] = false }
             atomic {
                 ASSERT(W1, !on_stack[current]);
                 on_stack[current] = true;
+                on_list[current] = true;
                 has = granted[current];
                 granted[current] = false
             };
@@ -245,14 +249,25 @@ awake:     atomic { sleeping[own] = false; told[own] = false }
             atomic { on_stack[current] = false; timed_waits = true; timed_on = own; current = 0 }
         :: waits && current != TIMED ->
             // yield(): the switch, then awakened() on the stack of who runs next. Here the scheduler does.
-            atomic { other = current; current = 0; on_stack[other] = false };
+            atomic {
+                other = current;
+                current = 0;
+                on_stack[other] = false;
+#ifndef MUTANT_DETACHED_LATE
+                on_list[other] = false
+#endif
+            };
             if
+#ifdef MUTANT_DETACHED_LATE
+            :: atomic { state[other] == SWITCHING -> state[other] = SUSPENDED }; on_list[other] = false
+#else
             :: atomic { state[other] == SWITCHING -> state[other] = SUSPENDED }
+#endif
             :: atomic { state[other] == CHOSEN ->
 #ifdef MUTANT_CHOSEN_IS_FORGOTTEN
                    skip }
 #else
-                   ready!other }
+                   on_list[other] = false; ready!other }
 #endif
             :: state[other] != SWITCHING && state[other] != CHOSEN
             fi;
@@ -278,25 +293,27 @@ awake:     atomic { sleeping[own] = false; told[own] = false }
 #endif
                 bring(next);
                 atomic { other = current; current = 0; on_stack[other] = false };
-                ready!other;
+                atomic { on_list[other] = false; ready!other };
                 other = 0
             :: mine && chain + 1 < CHAIN_MAX -> // exchange()
                 chain++;
 #ifdef MUTANT_UNLOCKER_IS_READY_FIRST
-                ready!current;
+                atomic { on_list[current] = false; ready!current };
                 atomic { on_stack[current] = false };
 #endif
                 atomic {
                     ASSERT(W1, !on_stack[next]);
+                    ASSERT(W3, !on_list[next]);
                     other = current;
                     on_stack[other] = false;
                     current = next;
                     on_stack[current] = true;
+                    on_list[current] = true;
                     has = granted[current];
                     granted[current] = false
                 };
 #ifndef MUTANT_UNLOCKER_IS_READY_FIRST
-                ready!other;
+                atomic { on_list[other] = false; ready!other };
 #endif
                 other = 0
             fi

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "holdfast/fibers/detail/group.hpp"
-#include "holdfast/fibers/detail/switch_note.hpp"
 
 namespace holdfast::fibers {
 
@@ -40,8 +39,7 @@ public:
     ces(const ces &) = delete;
     ces &operator=(const ces &) = delete;
     // On its own thread, whose first fiber runs: Boost's scheduler alone keeps it.
-    HF_FIBERS_UNNOTED ~ces() override {
-        detail::note_return(began_);
+    ~ces() override {
         if (here_.home)
             here_.home->leave(here_);
         if (detail::worker_slot::here() == &here_) // use_scheduling_algorithm() makes the new before the old ends
@@ -49,18 +47,22 @@ public:
     }
 
     void awakened(context *fiber) noexcept override {
-        detail::note_ready(fiber);
         if (detail::waiter *own = std::exchange(here_.suspending, nullptr))
             if (here_.detached(*own))
                 return;
         here_.algorithm->awakened(fiber);
     }
 
-    HF_FIBERS_UNNOTED context *pick_next() noexcept override {
-        context *next = pick();
-        if (next)
-            detail::note_switch(next);
-        return next;
+    context *pick_next() noexcept override {
+        here_.chain = 0;
+        if (!here_.home)
+            return here_.algorithm->pick_next();
+        bool others_first = std::exchange(here_.others_first, false);
+        if (!others_first)
+            if (context *brought = take_brought())
+                return brought;
+        context *next = here_.algorithm->pick_next();
+        return next || !others_first ? next : take_brought();
     }
 
     bool has_ready_fibers() const noexcept override {
@@ -85,17 +87,6 @@ private:
             return nullptr;
     }
 
-    context *pick() noexcept {
-        here_.chain = 0;
-        if (!here_.home)
-            return here_.algorithm->pick_next();
-        bool others_first = std::exchange(here_.others_first, false);
-        if (!others_first)
-            if (context *brought = take_brought())
-                return brought;
-        context *next = here_.algorithm->pick_next();
-        return next || !others_first ? next : take_brought();
-    }
     context *take_brought() noexcept {
         context *brought = here_.home->take();
         here_.others_first = brought; // fiber.G2
@@ -103,7 +94,6 @@ private:
     }
 
     detail::worker here_;
-    void *began_ = detail::note_running(context::active()); // the fiber that this thread began with
 };
 
 } // namespace holdfast::fibers

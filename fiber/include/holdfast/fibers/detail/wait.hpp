@@ -15,7 +15,6 @@
 
 #include "holdfast/fibers/detail/exception_state.hpp"
 #include "holdfast/fibers/detail/group.hpp"
-#include "holdfast/fibers/detail/switch_note.hpp"
 #include "holdfast/fibers/detail/waiter.hpp"
 
 namespace holdfast::fibers::detail {
@@ -32,8 +31,10 @@ inline group *home_here(const context *self) noexcept {
 inline void wait(waiter &own) noexcept {
     if (!own.home) {
         boost::fibers::detail::spinlock_lock off{own.off};
-        if (own.advance(wait_state::arming, wait_state::switching))
+        if (own.advance(wait_state::arming, wait_state::switching)) {
             own.fiber->suspend(off);
+            off.lock(); // fiber.W4
+        }
         return;
     }
     if (!own.advance(wait_state::arming, wait_state::switching))
@@ -62,14 +63,17 @@ inline bool to_be_resumed(waiter &one) noexcept {
 // Requires one to_be_resumed().
 inline void make_ready(waiter &one) noexcept {
     context *self = context::active();
-    if (one.home) {
-        worker *here = worker_here();
-        if (!here || here->home != one.home) {
-            one.home->bring(one);
-            return;
-        }
-        self->attach(one.fiber);
+    if (!one.home) {
+        std::lock_guard until_told(one.off); // fiber.W4
+        self->schedule(one.fiber);
+        return;
     }
+    worker *here = worker_here();
+    if (!here || here->home != one.home) {
+        one.home->bring(one);
+        return;
+    }
+    self->attach(one.fiber);
     self->schedule(one.fiber);
 }
 
@@ -106,11 +110,10 @@ inline void end_chain(worker &here, context *self, waiter &next) noexcept {
     self->yield();
 }
 
-HF_FIBERS_UNNOTED inline void exchange(context *self, waiter &next) noexcept {
+inline void exchange(context *self, waiter &next) noexcept {
     context *fiber = next.fiber;
     if (next.home)
         self->attach(fiber);
-    note_switch(fiber);
     fiber->resume(self);
 }
 

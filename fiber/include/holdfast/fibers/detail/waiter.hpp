@@ -18,8 +18,11 @@
 //
 // fiber.W1  A waiter is resumed once. Its waker is the one that took it out of the list, and resumes it only when it
 //     is off its stack: SUSPENDED, or `off` unlocked.
-// fiber.W2  A waiter's memory is not touched after it is made ready, or after CHOSEN was stored: it may be gone.
+// fiber.W2  A waiter's memory is not touched after it is made ready (attached: `off` is unlocked after that), or after
+//     CHOSEN was stored: it may be gone.
 // fiber.W3  A fiber is linked in a scheduler's list by that scheduler's thread alone, and unlinked by it alone.
+// fiber.W4  A waiter that is attached goes on only when its waker has let go of its thread: Boost makes a fiber ready,
+//     and then tells its thread's algorithm, which ends with the thread. `off` is held meanwhile.
 // Model: verify/fiber/mutex.pml.
 #pragma once
 
@@ -56,7 +59,7 @@ struct waiter {
     bool linked = false;  // under the guard of what it waits for
     bool granted = false; // it was made the owner; else it is to try again
     std::atomic<wait_state> state = wait_state::arming;
-    boost::fibers::detail::spinlock off; // attached: held while SWITCHING until the fiber is off its stack
+    boost::fibers::detail::spinlock off; // attached: held until the fiber is off its stack, and by its waker
 };
 
 // Under its owner's guard.
