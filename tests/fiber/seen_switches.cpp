@@ -134,11 +134,11 @@ transfer_t __wrap_ontop_fcontext(fcontext_t to, void *data, on_top call) {
 
 #ifdef SEEN_BY_THREAD_SANITIZER
 // Processes of their own, in which threads are started: scheduling.hpp.
-const char *__tsan_default_options() {
+[[gnu::visibility("default")]] const char *__tsan_default_options() {
     return "die_after_fork=0";
 }
 // The reference count of Boost's algorithms ends with a fence, which ThreadSanitizer does not know.
-const char *__tsan_default_suppressions() {
+[[gnu::visibility("default")]] const char *__tsan_default_suppressions() {
     return "race:boost::fibers::algo::intrusive_ptr_release\n";
 }
 #endif
