@@ -80,7 +80,7 @@ public:
     void notify() noexcept override { here_.algorithm->notify(); }
 
 private:
-    static detail::group *home() noexcept {
+    static detail::group *home() {
         if constexpr (moves_fibers<Algorithm>::value)
             return &detail::group_of<Algorithm>::get();
         else

@@ -114,7 +114,7 @@ private:
 
 template <class Algorithm>
 struct [[gnu::visibility("default")]] group_of {
-    static group &get() noexcept {
+    static group &get() {
         static group *one = new group; // immortal: threads leave it while the process ends
         return *one;
     }
