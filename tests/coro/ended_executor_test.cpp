@@ -2,9 +2,11 @@
 // What becomes of values that tasks hold, or were just given, when their executor ends. Its tickets are run here by
 // hand, so that it can end between a task's being let go and its going on.
 // Shown able to fail: see docs/coroutines-checks.md.
+#include <cstring>
 #include <deque>
 #include <gtest/gtest.h>
 #include <memory>
+#include <new>
 #include <stop_token>
 
 #include "holdfast/coro/coro.hpp"
@@ -107,6 +109,56 @@ TEST(CoroEndedExecutor, WhatARaceHoldsGoesWithIt) {
     executor.on().shutdown();
     EXPECT_TRUE(seen.expired());
     never.set(); // nobody is in its list
+}
+
+// Memory whose condition variable is gone: each look at its guard waits for ever.
+class mortal_condition {
+public:
+    condition_variable &there() { return *std::launder(reinterpret_cast<condition_variable *>(bytes_)); }
+    void destroy() {
+        there().~condition_variable();
+        std::memset(bytes_, 0xff, sizeof(bytes_));
+    }
+
+private:
+    alignas(condition_variable) unsigned char bytes_[sizeof(condition_variable)];
+    condition_variable *made_ = new (bytes_) condition_variable;
+};
+
+task<> wait_for(mutex &guard, condition_variable &of) {
+    auto held = co_await guard.scoped_lock();
+    co_await of.wait(held);
+}
+
+// A condition variable may be destroyed when all its waiters are notified, whatever becomes of them afterwards.
+TEST(CoroEndedExecutor, AWaiterThatWantsTheMutexDoesNotLookAtItsConditionVariable) {
+    mutex guard;
+    mortal_condition one;
+    executor_by_hand executor;
+    spawn(executor.on(), wait_for(guard, one.there()));
+    executor.run_all();
+    ASSERT_TRUE(guard.try_lock());
+    one.there().notify_all();
+    one.destroy();
+    executor.on().shutdown();
+    guard.unlock_unsuspended();
+    EXPECT_TRUE(guard.try_lock());
+    guard.unlock_unsuspended();
+}
+
+// coro.W5
+TEST(CoroEndedExecutor, AWaitKnowsNoExecutorOfTheWaitBefore) {
+    executor_by_hand executor;
+    waiter one;
+    auto prepares = [&]() -> task<> {
+        one.prepare(std::noop_coroutine());
+        co_return;
+    };
+    spawn(executor.on(), prepares());
+    executor.run_all();
+    ASSERT_EQ(one.home, &executor.on());
+    one.prepare(std::noop_coroutine());
+    EXPECT_EQ(one.home, nullptr);
 }
 
 } // namespace

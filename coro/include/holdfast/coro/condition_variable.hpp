@@ -139,7 +139,7 @@ public:
     [[nodiscard]] bool await_ready() {
         detail::require(held_.owns_lock(),
                         "a condition variable is waited for without its mutex: pass a guard that has it");
-        notified_ = false; // coro.W5
+        notified_ = wants_mutex_ = false; // coro.W5
         return limits_passed();
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
@@ -177,17 +177,22 @@ public:
 private:
     friend class basic_condition_variable;
 
+    // What it has left, or whose it is no more as an orphan, may be gone: a condition variable may be destroyed once its
+    // waiters are notified.
     void leave_lists() noexcept {
-        if (was(wait_state::committed))
+        if (wants_mutex_) {
             mutex_->abandon(*this);
-        spin_lock guarded(of_.guard_);
-        if (was(wait_state::waiting))
-            of_.waiters_.unlink(*this);
+        } else if (!was(wait_state::orphaned)) {
+            spin_lock guarded(of_.guard_);
+            if (was(wait_state::waiting))
+                of_.waiters_.unlink(*this);
+        }
     }
 
     // coro.C2. It can't be cancelled any more.
     void lock_again(bool notified) noexcept {
         notified_ = notified;
+        wants_mutex_ = true;
         if (mutex_->own_or_wait(*this))
             schedule_owner(*this);
     }
@@ -205,6 +210,7 @@ private:
     basic_mutex<Policy> *mutex_ = nullptr;
     bool suspended_ = false;
     bool notified_ = false;
+    bool wants_mutex_ = false; // it has left the condition variable
 };
 
 // Without a limit: it ends by a notification alone.

@@ -78,7 +78,9 @@ struct waiter {
         how = passage::queued;
         chosen_ns = 0;
         hold = home_hold::none;
-        if (const run_context *context = current_context(); context && (home = context->home)) {
+        const run_context *context = current_context();
+        home = context ? context->home : nullptr;
+        if (home) {
             life = home->life();
             generation = home->generation();
         }
