@@ -15,6 +15,7 @@
 #include "cli/symbols/object_fit.hpp"
 #include "cli/verbs.hpp"
 #include "config/policy_text.h"
+#include "monitor/spin_watch.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -23,6 +24,7 @@ struct run_options {
     interposition wanted;
     bool as_root = false;
     bool require_monitor = false;
+    bool detect_spinning = false;
     std::vector<std::string> program;
 };
 
@@ -157,6 +159,27 @@ void print_stats(const session &session, const run_options &options, const std::
         say("verdict: {}\n", verdict_on(session.counters(), session.has_monitor()));
 }
 
+// Busy-waiting detection of what is started from now on; where it can't be had, the program runs without.
+std::unique_ptr<spin_watch> watch_spinning() {
+    try {
+        return std::make_unique<spin_watch>();
+    } catch (const spin_watch_unavailable &unavailable) {
+        say("holdfast: no thread that spins is made to yield: {}\n", unavailable.what());
+        return nullptr;
+    }
+}
+
+void print_spinning(const spin_totals &totals) {
+    say("holdfast: busy-waiting detection by sampling, each {} us of a thread's time\n", spin_watch::sample_ns / 1000);
+    print_count("samples", totals.samples);
+    print_count("samples while others waited", totals.contested);
+    print_count("instructions of wait loops", totals.loops);
+    print_count("spinning detected", totals.detections);
+    print_count("yields asked for", totals.yields);
+    print_count("yields in vain", totals.in_vain);
+    print_count("yields not possible", totals.unreachable);
+}
+
 ending run_as_it_is(const run_options &options, const std::optional<invoker> &user) {
     ending end = run_child(options.program, environment_without_holdfast(), user);
     if (options.wanted.stats)
@@ -176,6 +199,7 @@ ending run(run_options &options) {
     options.wanted.lock = lock_meant(options.wanted.lock, lock_names());
     std::vector<lock_rule> rules = rules_in(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
+    options.wanted.handles_yields = options.detect_spinning;
     if (options.wanted.leaves_program_as_it_is())
         return run_as_it_is(options, user);
     if (std::string why = why_interposer_stops(options.program.front()); !why.empty()) {
@@ -188,8 +212,12 @@ ending run(run_options &options) {
     auto with = std::make_unique<session>(waits ? comes::first : comes::meanwhile);
     insist_on_monitor(*with, options);
     with->watch_rules(rules);
+    std::unique_ptr<spin_watch> spinning = options.detect_spinning ? watch_spinning() : nullptr;
+    options.wanted.handles_yields = spinning != nullptr;
     ending end =
         run_child(options.program, with->preload_environment(options.wanted), user, [&with] { with->load_monitor(); });
+    if (options.wanted.stats && spinning)
+        print_spinning(spinning->totals());
     if (options.wanted.stats)
         print_stats(*with, options, rules);
     else if (isatty(STDERR_FILENO))
@@ -222,6 +250,9 @@ void add_run(CLI::App &app, action &chosen) {
     verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");
     verb->add_flag("--creation-sites", options->wanted.creation_sites,
                    "Note where locks are initialised, for 'holdfast top' to name those that have no name");
+    verb->add_flag("--detect-spinning", options->detect_spinning,
+                   "Make threads yield that spin in loops of the program's own while others want their CPU:\n"
+                   "needs the right to load BPF, as the monitor does; found by sampling");
     verb->add_flag("--require-monitor", options->require_monitor,
                    "Do not start the program without a Preemption Monitor");
     verb->add_flag("--as-root", options->as_root,

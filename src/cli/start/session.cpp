@@ -22,6 +22,7 @@
 #include "cli/start/invoker.hpp"
 #include "config/policy_text.h"
 #include "hint/registration.h"
+#include "hint/yield_handler.h"
 #include "lock/lock_table.h"
 #include "observe/creation_sites.h"
 #include "oversub/scheduler.hpp"
@@ -193,6 +194,8 @@ environment session::preload_environment(const interposition &wanted) const {
         variables.emplace_back(HF_CREATION_SITES_VARIABLE, "1");
     if (is_under_oversubscription_scheduler())
         variables.emplace_back(HF_OVERSUB_VARIABLE, "1");
+    if (wanted.handles_yields)
+        variables.emplace_back(HF_DETECT_SPINNING_VARIABLE, "1");
     if (wanted.stats)
         variables.emplace_back(HF_STATS_VARIABLE, server_->socket_name());
     return variables;

@@ -28,7 +28,9 @@ struct interposition {
     bool creation_sites = false; // noted
     bool meets_monitor = true;   // where there is one
 
-    bool leaves_program_as_it_is() const { return lock == "glibc" && conf.empty(); }
+    bool handles_yields = false; // the signal of busy-waiting detection
+
+    bool leaves_program_as_it_is() const { return lock == "glibc" && conf.empty() && !handles_yields; }
 };
 
 // What a conf says of single locks.

@@ -27,8 +27,10 @@ typedef __s64 int64_t;
 enum bpf_map_type {
     BPF_MAP_TYPE_HASH = 1,
     BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
     BPF_MAP_TYPE_LRU_HASH = 9,
     BPF_MAP_TYPE_QUEUE = 22,
+    BPF_MAP_TYPE_RINGBUF = 27,
     BPF_MAP_TYPE_TASK_STORAGE = 29
 };
 enum { BPF_F_USER_STACK = 256 };
@@ -60,6 +62,7 @@ struct cfs_rq {
 
 struct rq {
     unsigned int nr_running;
+    __u64 nr_switches;
     struct cfs_rq cfs;
 };
 
@@ -87,6 +90,18 @@ struct sigpending {
     sigset_t signal;
 };
 
+struct sigaction {
+    void *sa_handler;
+};
+
+struct k_sigaction {
+    struct sigaction sa;
+};
+
+struct sighand_struct {
+    struct k_sigaction action[64];
+};
+
 struct signal_struct {
     unsigned int flags;
     struct sigpending shared_pending;
@@ -98,6 +113,8 @@ struct task_struct {
     unsigned int flags;
     unsigned int __state;         // 0: runnable; of the thread that leaves, at the switch
     struct signal_struct *signal; // its thread group's
+    struct sighand_struct *sighand;
+    unsigned int ptrace;
     int pid;
     int nr_cpus_allowed;
     unsigned long jobctl;

@@ -43,6 +43,7 @@
 #include "monitor/bpf/holder_preemptions.bpf.h"
 #include "monitor/bpf/loaders_orders.bpf.h"
 #include "monitor/bpf/monitor_parts.bpf.h"
+#include "monitor/bpf/runnable.bpf.h"
 #include "monitor/bpf/switch_storm.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -165,19 +166,6 @@ static void count_in_late(struct task_struct *task) {
     struct hf_hint_page *page = hint_page();
     if (count_in(task) && page)
         __sync_fetch_and_add(&page->unseen_switches_total, 1);
-}
-
-// Threads that want the CPU of that queue, where one of them is about to run.
-static uint32_t runnable_in(struct cfs_rq *queue_of_next) {
-    struct rq *queue = queue_of_next->rq;
-    uint32_t runnable = queue->nr_running;
-    if (bpf_core_field_exists(queue->cfs.h_nr_runnable)) {
-        uint32_t queued = queue->cfs.h_nr_queued;
-        uint32_t awake = queue->cfs.h_nr_runnable;
-        if (queued > awake && runnable > queued - awake)
-            runnable -= queued - awake;
-    }
-    return runnable;
 }
 
 // A kernel's thread soon has done what it was woken for. So has the idle one.

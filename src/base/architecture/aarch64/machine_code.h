@@ -10,4 +10,7 @@
 #define HF_PAUSE_INSTRUCTIONS                                                                                          \
     { "\x3f\x20\x03\xd5", "\xdf\x3f\x03\xd5" }
 
+// Assembly that goes on at a symbol of the same library.
+#define HF_JUMP_TO(symbol) "b " symbol
+
 #endif

@@ -9,4 +9,7 @@
 #define HF_PAUSE_INSTRUCTIONS                                                                                          \
     {}
 
+// Assembly that goes on at a symbol of the same library. Empty: unknown.
+#define HF_JUMP_TO(symbol) ""
+
 #endif

@@ -10,4 +10,7 @@
 #define HF_PAUSE_INSTRUCTIONS                                                                                          \
     { "\xf3\x90" }
 
+// Assembly that goes on at a symbol of the same library.
+#define HF_JUMP_TO(symbol) "jmp " symbol
+
 #endif

@@ -38,4 +38,15 @@ enum { NR_FUTEX = 98 };
 #define SECOND_ARGUMENT regs[1]
 #define THIRD_ARGUMENT regs[2]
 
+// What a perf event's program is shown of the thread that it interrupts, as user space numbers its fields.
+struct sampled_context {
+    uint64_t regs[31];
+    uint64_t sp, pc, pstate;
+    uint64_t sample_period, addr;
+};
+
+#define SAMPLED_ADDRESS(context) ((context)->pc)
+#define SAMPLED_STACK(context) ((context)->sp)
+#define IS_USER_CODE(context) (((context)->pstate & 0x1f) == 0) // exception level 0, 64 bits
+
 #endif

@@ -35,4 +35,16 @@ enum { NR_FUTEX = 202 };
 #define SECOND_ARGUMENT si
 #define THIRD_ARGUMENT dx
 
+// What a perf event's program is shown of the thread that it interrupts, as user space numbers its fields.
+struct sampled_context {
+    uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+    uint64_t ip, cs, flags, sp, ss;
+    uint64_t sample_period, addr;
+};
+enum { USER_CS = 0x33 }; // of 64-bit code
+
+#define SAMPLED_ADDRESS(context) ((context)->ip)
+#define SAMPLED_STACK(context) ((context)->sp)
+#define IS_USER_CODE(context) ((context)->cs == USER_CS)
+
 #endif

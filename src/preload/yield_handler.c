@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Under 'holdfast run --detect-spinning': a handler that yields the CPU, for the signal by which the kernel's side
+// (monitor/bpf/spin_samples.bpf.c) interrupts a thread that spins while others want its CPU.
+//
+// The signal is the last one that nobody has taken when the program starts. It is sent to a thread only at a moment in
+// which the handler is this one and the thread does not block it, so:
+//
+//     the program blocks it, waits for it (sigwait, signalfd)    the thread spins on as without Holdfast
+//     takes it for itself, or resets all signals to their default    likewise; nothing is sent any more
+//     has an alternative stack                                   the handler runs there
+//     sleeps in a system call                                    is not interrupted: only code of its own is
+//     forks                                                      the child has the handler
+//     executes another                                           whose interposer sets it again
+//     makes a sandbox (sandbox.c)                                the handler asks the kernel for nothing
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "hint/yield_handler.h"
+#include "machine_code.h"
+#include "park/yield.h"
+#include "preload/libc_function.h"
+
+typedef int (*sigaction_function)(int signal, const struct sigaction *action, struct sigaction *before);
+
+// A system call by an instruction of our own: errno is not touched.
+__attribute__((used, visibility("hidden"))) void hf_yield_at_signal(int signal) {
+    (void)signal;
+    hf_yield();
+}
+
+#define HF_TEXT_OF_(value) #value
+#define HF_TEXT_OF(value) HF_TEXT_OF_(value)
+
+// The tag, then the handler.
+asm(".pushsection .text\n"
+    ".balign 16\n"
+    ".8byte 0\n"
+    ".8byte " HF_TEXT_OF(
+        HF_YIELD_HANDLER_TAG) "\n"
+                              ".hidden hf_yield_handler\n"
+                              ".globl hf_yield_handler\n"
+                              ".type hf_yield_handler, %function\n"
+                              "hf_yield_handler:\n" HF_JUMP_TO(
+                                  "hf_yield_at_signal") "\n"
+                                                        ".size hf_yield_handler, . - hf_yield_handler\n"
+                                                        ".popsection");
+extern void hf_yield_handler(int signal) __attribute__((visibility("hidden")));
+
+static bool is_free(sigaction_function act, int signal) {
+    struct sigaction before;
+    return act(signal, NULL, &before) == 0 && before.sa_handler == SIG_DFL;
+}
+
+// secure_getenv: a set-user-id program is not told by its caller what signals to handle.
+__attribute__((constructor)) static void set_handler(void) {
+    const char *told = secure_getenv(HF_DETECT_SPINNING_VARIABLE);
+    sigaction_function act = told && *told == '1' ? (sigaction_function)hf_libc_function("sigaction") : NULL;
+    if (!act || sizeof(HF_JUMP_TO("")) == sizeof(""))
+        return;
+    for (int signal = HF_YIELD_SIGNAL_LAST; signal >= HF_YIELD_SIGNAL_FIRST; signal--) {
+        if (!is_free(act, signal))
+            continue;
+        struct sigaction action = {.sa_handler = hf_yield_handler, .sa_flags = SA_RESTART | SA_ONSTACK};
+        act(signal, &action, NULL);
+        return;
+    }
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""holdfast run --detect-spinning: threads that spin in loops of their program's own give up their CPU, others are let
+alone.
+
+Not shown able to fail yet.
+"""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import without_rights
+
+TOKEN_RING = os.environ["TOKEN_RING"]
+needs_bpf = pytest.mark.skipif(os.getuid() != 0, reason="needs root to load BPF")
+
+
+def spinning(result):
+    assert "busy-waiting detection by sampling" in result.stderr, result.stderr
+    return {name.strip(): int(value) for name, value in re.findall(r"^  (\D+?)\s+(\d+)$", result.stderr, re.MULTILINE)}
+
+
+def run_on(cpus, holdfast, *arguments):
+    kept = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, sorted(kept)[:cpus])
+        return holdfast("run", "--stats", "--detect-spinning", *arguments, timeout=200)
+    finally:
+        os.sched_setaffinity(0, kept)
+
+
+@needs_bpf
+@pytest.mark.parametrize("lock", ["default", "glibc"])
+def test_spinners_yield(holdfast, lock):
+    result = run_on(2, holdfast, "--lock", lock, "--", TOKEN_RING, 8, 50)
+    assert result.returncode == 0, result
+    counted = spinning(result)
+    assert counted["yields asked for"] > 0 and counted["yields asked for"] == counted["spinning detected"], counted
+
+
+@needs_bpf
+@pytest.mark.parametrize("mode", ["blocked", "taken", "handled"])
+def test_who_does_not_take_the_signal_is_not_sent_any(holdfast, mode):
+    result = run_on(1, holdfast, "--", TOKEN_RING, 2, 20, mode)
+    assert result.returncode == 0 and result.stdout.endswith(" 0 handled\n"), result
+    counted = spinning(result)
+    assert counted["yields asked for"] == 0 and counted["yields not possible"] > 0, counted
+
+
+@needs_bpf
+def test_a_program_that_computes_is_let_alone(holdfast):
+    result = run_on(1, holdfast, "--", TOKEN_RING, 2, 100000, "compute")
+    assert result.returncode == 0, result
+    counted = spinning(result)
+    assert counted["samples while others waited"] > 100 and counted["spinning detected"] == 0, counted
+
+
+@needs_bpf
+def test_children_are_watched_too(holdfast):
+    result = run_on(1, holdfast, "--", "sh", "-c", f"{TOKEN_RING} 2 20; exit 7")
+    assert result.returncode == 7 and spinning(result)["yields asked for"] > 0, result
+
+
+@needs_bpf
+def test_a_program_that_executes_another_does_not_die_of_it(holdfast):
+    # The second has no interposer, hence no handler: it spins as it does without us.
+    result = run_on(1, holdfast, "--", "env", "-u", "LD_PRELOAD", TOKEN_RING, 2, 20)
+    counted = spinning(result)
+    assert result.returncode == 0 and counted["yields asked for"] == 0 and counted["yields not possible"] > 0, result
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give rights up")
+def test_without_rights_one_sentence_and_the_program_runs(installed_for_all):
+    result = subprocess.run(without_rights(installed_for_all, "run", "--detect-spinning", "--", "echo", "ran"),
+                            capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0 and result.stdout == "ran\n"
+    assert re.fullmatch(r"holdfast: no thread that spins is made to yield: [^\n]+; [^\n]+\n", result.stderr), result
