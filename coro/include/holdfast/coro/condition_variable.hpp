@@ -177,8 +177,8 @@ public:
 private:
     friend class basic_condition_variable;
 
-    // What it has left, or whose it is no more as an orphan, may be gone: a condition variable may be destroyed once its
-    // waiters are notified.
+    // What the waiter has left may be gone: a condition variable may be destroyed once its waiters are notified. So may
+    // be what an orphan waited for.
     void leave_lists() noexcept {
         if (wants_mutex_) {
             mutex_->abandon(*this);
