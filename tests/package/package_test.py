@@ -111,7 +111,8 @@ def test_upgrade_leaves_a_disabled_service_alone(system, packages, tmp_path):
 
 
 def test_programs_are_built_with_the_development_packages(system, packages):
-    system.install(packages["libholdfast0"], packages["libholdfast-dev"], packages["libholdfast-coro-dev"])
+    system.install(packages["libholdfast0"], packages["libholdfast-dev"], packages["libholdfast-coro-dev"],
+                   packages["libholdfast-fiber-dev"])
     shutil.copytree(ROOT / "tests/package/project", system.root / "srv/project")
     shutil.copy(ROOT / "tests/coro/by_itself/user.cpp", system.root / "srv/project/coro.cpp")
     system.run("cd /srv/project && cc -std=c11 user.c $(pkg-config --cflags --libs holdfast) -o user && ./user")
@@ -119,6 +120,8 @@ def test_programs_are_built_with_the_development_packages(system, packages):
     system.run("cd /srv/project && cmake -B build && cmake --build build && "
                "build/shared && build/static && build/coro")
     assert "HOLDFAST_0.1" in system.run("strings -a /srv/project/user")
+    shutil.copytree(ROOT / "tests/fiber/by_itself", system.root / "srv/fibers")
+    system.run("cd /srv && cmake -S fibers -B fibers-built && cmake --build fibers-built && fibers-built/holdfast")
 
 
 def test_purge_leaves_nothing(system, before, packages):
