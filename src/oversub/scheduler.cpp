@@ -151,11 +151,13 @@ bool kernel_has_sched_ext() {
 std::string why_sched_ext_is_of_no_use() {
     if (!kernel_has_sched_ext())
         return "this kernel has no sched_ext: use Linux 6.13 or later with it (Debian's from 6.16 on)";
-    oversub *skeleton = oversub__open();
+    std::size_t bytes = 0;
+    const void *elf = oversub__elf_bytes(&bytes);
+    bpf_object *program = bpf_object__open_mem(elf, bytes, nullptr);
     btf *kernel = btf__load_vmlinux_btf();
-    std::string function = function_with_implicit_argument(skeleton ? bpf_object__btf(skeleton->obj) : nullptr, kernel);
+    std::string function = function_with_implicit_argument(program ? bpf_object__btf(program) : nullptr, kernel);
     btf__free(kernel);
-    oversub__destroy(skeleton);
+    bpf_object__close(program);
     if (function.empty())
         return "";
     return "no scheduler can call this kernel's " + function +
