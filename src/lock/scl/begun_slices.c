@@ -20,7 +20,7 @@ static void leave(struct hf_slices *slices, struct hf_thread_record *self, bool 
     hf_slice_wake woken = NULL;
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
-    if (is_own(slices->owner, self) && (!slices->first || hf_slices_have_lock(slices)))
+    if (is_own(slices->owner, self) && !(slices->first && hf_slices_lock_is_gone(slices)))
         woken = exits ? hf_slices_retire(slices, slices->owner, hf_ticks()) : hf_slices_choose(slices, hf_ticks());
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);

@@ -63,14 +63,10 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
         hf_slice_wake woken = NULL;
         uint64_t now = hf_ticks(), at = 0;
         uint32_t turn = waiter->turn;
-        bool gone = slept && !(turn & HF_TURN_CHOSEN) && !hf_slices_have_lock(slices);
         if (late && !(turn & HF_TURN_CHOSEN)) {
-            if (gone)
-                hf_slices_leave_for_good(slices, waiter);
-            else
-                woken = hf_slices_leave(slices, waiter, now);
+            woken = hf_slices_leave(slices, waiter, now);
             waiter->share = NULL; // it is nowhere any more, for who leaves by siglongjmp now (uscl_lock.c)
-        } else if (!gone && !(turn & HF_TURN_CHOSEN)) {
+        } else if (!(turn & HF_TURN_CHOSEN) && !(slept && hf_slices_lock_is_gone(slices))) {
             woken = hf_slices_look(slices, waiter, now);
             turn = hf_load_relaxed(&waiter->turn);
             at = slices->timekeeper == waiter ? slices->timekeeper_at : 0;

@@ -280,11 +280,7 @@ hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *s
 
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
     take_out(slices, self);
-    return hf_slices_choose(slices, now); // uscl.U1: another timekeeper
-}
-
-void hf_slices_leave_for_good(struct hf_slices *slices, struct hf_slice_waiter *self) {
-    take_out(slices, self);
+    return hf_slices_lock_is_gone(slices) ? NULL : hf_slices_choose(slices, now); // uscl.U1: another timekeeper
 }
 
 hf_slice_wake hf_slices_look(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {

@@ -65,17 +65,15 @@ struct hf_share *hf_slices_share_of(struct hf_slices *slices, struct hf_thread_r
 // The caller comes to wait, then chooses if it is time (uscl.U1); it may be the chosen one itself.
 hf_slice_wake hf_slices_join(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
 
-// The caller, who waits, leaves without having been chosen.
+// The caller, who waits, leaves without having been chosen. Where the lock's memory is gone nobody is chosen any more,
+// since whoever comes to the word finds none.
 hf_slice_wake hf_slices_leave(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now);
-
-// The same where the lock's memory is gone: nobody is chosen any more, since whoever comes to the word finds none.
-void hf_slices_leave_for_good(struct hf_slices *slices, struct hf_slice_waiter *self);
 
 // A program may unmap a lock that threads wait for, as long as the wait of each ends at its deadline and nobody wakes
 // one. So who is not inside, and has not just come, asks first. (Memory that goes between this and the look at it is
 // not survived, nor between a sleep and the exchange after it under glibc.)
-static inline bool hf_slices_have_lock(const struct hf_slices *slices) {
-    return slices->lock && hf_futex_is_there(slices->lock);
+static inline bool hf_slices_lock_is_gone(const struct hf_slices *slices) {
+    return slices->lock && !hf_futex_is_there(slices->lock);
 }
 
 // A waiter that was not chosen looks: the timekeeper when its time comes, others to relieve one that does not

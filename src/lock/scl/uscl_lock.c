@@ -92,7 +92,8 @@ static void give_up_slice(struct hf_slices *slices, struct hf_share *share, stru
     sigset_t saved;
     hf_slices_lock(slices, self, &saved);
     bool is_own = hf_load_relaxed(&share->own_class) == self->share_class; // not another's by now (uscl.U4)
-    hf_slice_wake woken = is_own && hf_slices_have_lock(slices) ? hf_slices_give_up(slices, share, hf_ticks()) : NULL;
+    hf_slice_wake woken =
+        is_own && !hf_slices_lock_is_gone(slices) ? hf_slices_give_up(slices, share, hf_ticks()) : NULL;
     hf_slices_unlock(slices, self, &saved);
     hf_slice_wake_up(woken);
 }
@@ -157,11 +158,7 @@ static void undo(struct hf_left_wait *left) {
     sigset_t saved;
     hf_slices_lock(slices, left->self, &saved);
     bool chosen = leaving->waiter.turn & HF_TURN_CHOSEN;
-    hf_slice_wake woken = NULL;
-    if (!chosen && hf_slices_have_lock(slices))
-        woken = hf_slices_leave(slices, &leaving->waiter, hf_ticks());
-    else if (!chosen)
-        hf_slices_leave_for_good(slices, &leaving->waiter);
+    hf_slice_wake woken = chosen ? NULL : hf_slices_leave(slices, &leaving->waiter, hf_ticks());
     hf_slices_unlock(slices, left->self, &saved);
     hf_slice_wake_up(woken);
     if (chosen)
