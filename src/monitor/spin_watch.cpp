@@ -54,36 +54,36 @@ std::string advice_on_clock(int error) {
 } // namespace
 
 struct spin_watch::loaded {
-    spin_samples *skeleton = nullptr;
-    ring_buffer *seen = nullptr;
+    struct freed {
+        void operator()(spin_samples *one) const { spin_samples__destroy(one); }
+        void operator()(ring_buffer *one) const { ring_buffer__free(one); }
+    };
+    // In the order in which they are made.
+    std::unique_ptr<spin_samples, freed> skeleton;
+    std::unique_ptr<ring_buffer, freed> seen;
     descriptor clock;
     std::atomic<std::uint64_t> loops = 0;
 
     // Throws spin_watch_unavailable.
     loaded() {
-        try {
-            load();
-            read_ring();
-            set_clock();
-        } catch (...) {
-            release();
-            throw;
-        }
+        load();
+        read_ring();
+        set_clock();
     }
-    ~loaded() { release(); }
+    ~loaded() = default;
     loaded(const loaded &) = delete;
     loaded &operator=(const loaded &) = delete;
 
 private:
     void load() {
         bpf_log log;
-        skeleton = spin_samples__open_and_load();
+        skeleton.reset(spin_samples__open_and_load());
         if (!skeleton)
             throw spin_watch_unavailable(log.refusal(detection, errno).sentence());
     }
 
     void read_ring() {
-        seen = ring_buffer__new(bpf_map__fd(skeleton->maps.seen), answer, this, nullptr);
+        seen.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.seen), answer, this, nullptr));
         if (!seen)
             throw spin_watch_unavailable(std::string("busy-waiting detection has no memory: ") + std::strerror(errno));
     }
@@ -99,12 +99,6 @@ private:
             throw spin_watch_unavailable(std::string("the kernel runs no BPF program at the clock of busy-waiting "
                                                      "detection: ") +
                                          std::strerror(errno) + "; see 'holdfast doctor'");
-    }
-
-    void release() {
-        clock = descriptor();
-        ring_buffer__free(seen);
-        spin_samples__destroy(skeleton);
     }
 
     static int answer(void *self, void *data, std::size_t) {
@@ -133,7 +127,7 @@ spin_watch::spin_watch() {
     signals_blocked in_the_thread;
     reader_ = std::jthread([this](const std::stop_token &stop) {
         while (!stop.stop_requested())
-            ring_buffer__poll(loaded_->seen, look_ms);
+            ring_buffer__poll(loaded_->seen.get(), look_ms);
     });
 }
 

@@ -144,12 +144,8 @@ hf_scheduler_totals scheduler::totals() const {
     return loaded_->skeleton->bss->totals;
 }
 
-bool kernel_has_sched_ext() {
-    return access("/sys/kernel/sched_ext", F_OK) == 0;
-}
-
 std::string why_sched_ext_is_of_no_use() {
-    if (!kernel_has_sched_ext())
+    if (access("/sys/kernel/sched_ext", F_OK) != 0)
         return "this kernel has no sched_ext: use Linux 6.13 or later with it (Debian's from 6.16 on)";
     std::size_t bytes = 0;
     const void *elf = oversub__elf_bytes(&bytes);

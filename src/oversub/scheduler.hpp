@@ -45,8 +45,6 @@ private:
     std::unique_ptr<loaded> loaded_;
 };
 
-// The kernel is built with sched_ext.
-bool kernel_has_sched_ext();
 // A sentence; empty: nothing is known against it. Without rights, and quick.
 std::string why_sched_ext_is_of_no_use();
 // The name of the sched_ext scheduler in place, of ours or another's; empty: none.

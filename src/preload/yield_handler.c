@@ -32,19 +32,21 @@ __attribute__((used, visibility("hidden"))) void hf_yield_at_signal(int signal) 
 #define HF_TEXT_OF_(value) #value
 #define HF_TEXT_OF(value) HF_TEXT_OF_(value)
 
+#define HF_TAG HF_TEXT_OF(HF_YIELD_HANDLER_TAG)
+#define HF_GOES_ON HF_JUMP_TO("hf_yield_at_signal")
+
 // The tag, then the handler.
 asm(".pushsection .text\n"
     ".balign 16\n"
     ".8byte 0\n"
-    ".8byte " HF_TEXT_OF(
-        HF_YIELD_HANDLER_TAG) "\n"
-                              ".hidden hf_yield_handler\n"
-                              ".globl hf_yield_handler\n"
-                              ".type hf_yield_handler, %function\n"
-                              "hf_yield_handler:\n" HF_JUMP_TO(
-                                  "hf_yield_at_signal") "\n"
-                                                        ".size hf_yield_handler, . - hf_yield_handler\n"
-                                                        ".popsection");
+    ".8byte " HF_TAG "\n"
+    ".hidden hf_yield_handler\n"
+    ".globl hf_yield_handler\n"
+    ".type hf_yield_handler, %function\n"
+    "hf_yield_handler:\n"
+    "    " HF_GOES_ON "\n"
+    ".size hf_yield_handler, . - hf_yield_handler\n"
+    ".popsection");
 extern void hf_yield_handler(int signal) __attribute__((visibility("hidden")));
 
 static bool is_free(sigaction_function act, int signal) {

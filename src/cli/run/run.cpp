@@ -24,7 +24,6 @@ struct run_options {
     interposition wanted;
     bool as_root = false;
     bool require_monitor = false;
-    bool detect_spinning = false;
     std::vector<std::string> program;
 };
 
@@ -199,7 +198,6 @@ ending run(run_options &options) {
     options.wanted.lock = lock_meant(options.wanted.lock, lock_names());
     std::vector<lock_rule> rules = rules_in(options.wanted.conf);
     std::optional<invoker> user = options.as_root ? std::nullopt : invoker_before_sudo();
-    options.wanted.handles_yields = options.detect_spinning;
     if (options.wanted.leaves_program_as_it_is())
         return run_as_it_is(options, user);
     if (std::string why = why_interposer_stops(options.program.front()); !why.empty()) {
@@ -212,7 +210,7 @@ ending run(run_options &options) {
     auto with = std::make_unique<session>(waits ? comes::first : comes::meanwhile);
     insist_on_monitor(*with, options);
     with->watch_rules(rules);
-    std::unique_ptr<spin_watch> spinning = options.detect_spinning ? watch_spinning() : nullptr;
+    std::unique_ptr<spin_watch> spinning = options.wanted.handles_yields ? watch_spinning() : nullptr;
     options.wanted.handles_yields = spinning != nullptr;
     ending end =
         run_child(options.program, with->preload_environment(options.wanted), user, [&with] { with->load_monitor(); });
@@ -250,7 +248,7 @@ void add_run(CLI::App &app, action &chosen) {
     verb->add_flag("--stats", options->wanted.stats, "Print what the locks did to stderr when the program has ended");
     verb->add_flag("--creation-sites", options->wanted.creation_sites,
                    "Note where locks are initialised, for 'holdfast top' to name those that have no name");
-    verb->add_flag("--detect-spinning", options->detect_spinning,
+    verb->add_flag("--detect-spinning", options->wanted.handles_yields,
                    "Make threads yield that spin in loops of the program's own while others want their CPU:\n"
                    "needs the right to load BPF, as the monitor does; found by sampling");
     verb->add_flag("--require-monitor", options->require_monitor,

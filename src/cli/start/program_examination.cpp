@@ -95,23 +95,21 @@ std::set<path> libraries_of(const path &program, const std::string &dynamic_link
     return found;
 }
 
-std::set<path> files_mapped_by(pid_t pid) {
+struct mapped_code {
+    std::set<path> files;
+    std::size_t c_libraries = 0; // each in a namespace of its own
+};
+
+mapped_code code_mapped_by(pid_t pid) {
     std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-    std::set<path> found;
+    mapped_code found;
     for (std::string line; std::getline(maps, line);) {
         std::size_t name = line.find('/');
-        if (name != std::string::npos && line.find(" r-xp ") != std::string::npos)
-            found.insert(fmt::format("/proc/{}/root{}", pid, line.substr(name))); // it may see other files than we
+        if (name == std::string::npos || line.find(" r-xp ") == std::string::npos)
+            continue;
+        found.files.insert(fmt::format("/proc/{}/root{}", pid, line.substr(name))); // it may see other files than we
+        found.c_libraries += line.ends_with("/libc.so.6");
     }
-    return found;
-}
-
-// How many C libraries a process has, each in a namespace of its own.
-std::size_t c_libraries_of(pid_t pid) {
-    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-    std::size_t found = 0;
-    for (std::string line; std::getline(maps, line);)
-        found += line.find(" r-xp ") != std::string::npos && line.ends_with("/libc.so.6");
     return found;
 }
 
@@ -325,9 +323,9 @@ program_examination examine_process(pid_t pid) {
     if (error)
         throw failure(
             fmt::format("process {} can't be examined: {}; check the number, or run as root", pid, error.message()));
-    std::set<path> mapped = files_mapped_by(pid);
+    auto [mapped, c_libraries] = code_mapped_by(pid);
     conclude(found, fmt::format("/proc/{}/exe", pid), mapped);
-    if (std::size_t c_libraries = c_libraries_of(pid); c_libraries > 1)
+    if (c_libraries > 1)
         found.notes.push_back(fmt::format(
             "it has {} C libraries (dlmopen): reader-writer locks and barriers that are shared between them "
             "need --conf rwlock:glibc,barrier:glibc",
