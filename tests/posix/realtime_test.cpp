@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -37,14 +36,6 @@ bool has_the_right() {
 #define NEEDS_THE_RIGHT                                                                                                \
     if (!has_the_right())                                                                                              \
     GTEST_SKIP() << "no right to be a real-time thread"
-
-bool is_asleep(pid_t thread) {
-    std::string status;
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::getline(file, status);
-    std::size_t name_ends = status.rfind(')');
-    return name_ends != std::string::npos && status.compare(name_ends, 3, ") S") == 0;
-}
 
 struct who {
     int priority = 0;

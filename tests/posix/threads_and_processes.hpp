@@ -6,11 +6,13 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <list>
 #include <new>
 #include <pthread.h>
+#include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -72,6 +74,15 @@ template <class Condition>
             std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     return true;
+}
+
+// Of this process.
+[[nodiscard]] inline bool is_asleep(pid_t thread) {
+    std::string status;
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::getline(file, status);
+    std::size_t name_ends = status.rfind(')');
+    return name_ends != std::string::npos && status.compare(name_ends, 3, ") S") == 0;
 }
 
 // A T, zeroed, in memory that children made by fork share.

@@ -2,6 +2,8 @@
 // A mutex whose memory goes while threads wait for it until a deadline (dlclose, munmap). An error of the program that
 // glibc's mutex survives: it does not look again after the time-out. Memory that comes again there is another mutex.
 // Shown able to fail: hf_futex_is_there that always says yes (SIGSEGV under u-SCL).
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -22,47 +24,57 @@ void *map_at(void *place) {
     return page;
 }
 
-// Sleep for the mutex, which the caller holds.
-struct sleeping {
-    team all;
-    std::atomic<int> begun = 0, timed_out = 0, failed = 0;
+pthread_mutex_t *mutex_at(void *place) {
+    auto *mutex = static_cast<pthread_mutex_t *>(map_at(place));
+    EXPECT_EQ(pthread_mutex_init(mutex, nullptr), 0);
+    return mutex;
+}
 
-    explicit sleeping(pthread_mutex_t *mutex) {
-        for (int i = 0; i < waiters; i++)
-            all.add([this, mutex] {
-                begun++;
-                timespec at = from_now(CLOCK_REALTIME, 1500);
-                int error = pthread_mutex_timedlock(mutex, &at);
-                if (error == ETIMEDOUT)
-                    timed_out++;
-                else if (error == 0)
-                    pthread_mutex_unlock(mutex);
-                else
-                    failed++;
-            });
-        EXPECT_TRUE(eventually([this] { return begun == waiters; }));
+// Threads that sleep for a mutex whose owner is the caller, and whose memory has gone.
+class sleeping {
+public:
+    sleeping() : mutex_(mutex_at(nullptr)) {
+        EXPECT_EQ(pthread_mutex_lock(mutex_), 0);
+        for (std::atomic<pid_t> &one : begun_)
+            all_.add([this, &one] { wait(one); });
+        for (std::atomic<pid_t> &one : begun_)
+            EXPECT_TRUE(eventually([&] { return one && is_asleep(one); }));
+        // A waiter that slept for a moment only looks at the mutex again.
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        munmap(mutex_, sizeof(*mutex_));
     }
+    void *where() const { return mutex_; }
+    void join() { all_.join(); }
+
+    std::atomic<int> timed_out = 0, failed = 0;
+
+private:
+    void wait(std::atomic<pid_t> &self) {
+        timespec at = from_now(CLOCK_REALTIME, 4000);
+        self = gettid();
+        int error = pthread_mutex_timedlock(mutex_, &at);
+        if (error == ETIMEDOUT)
+            timed_out++;
+        else if (error == 0)
+            pthread_mutex_unlock(mutex_);
+        else
+            failed++;
+    }
+
+    pthread_mutex_t *mutex_;
+    std::array<std::atomic<pid_t>, waiters> begun_{};
+    team all_;
 };
 
 TEST(AnUnmappedMutex, EndsWaitsAtTheirDeadlines) {
-    auto *mutex = static_cast<pthread_mutex_t *>(map_at(nullptr));
-    pthread_mutex_init(mutex, nullptr);
-    pthread_mutex_lock(mutex);
-    sleeping those(mutex);
-    munmap(mutex, sizeof(*mutex));
-    those.all.join();
+    sleeping those;
+    those.join();
     EXPECT_EQ(those.timed_out, waiters);
 }
 
 TEST(AMutexWhereAnotherWas, MayBeHadByThoseWhoWaitedForThatOne) {
-    auto *mutex = static_cast<pthread_mutex_t *>(map_at(nullptr));
-    pthread_mutex_init(mutex, nullptr);
-    pthread_mutex_lock(mutex);
-    sleeping those(mutex);
-    munmap(mutex, sizeof(*mutex));
-    map_at(mutex);
-    pthread_mutex_init(mutex, nullptr);
+    sleeping those;
+    pthread_mutex_t *mutex = mutex_at(those.where());
     int inside = 0;
     {
         team users(2, [&](int) {
@@ -74,7 +86,7 @@ TEST(AMutexWhereAnotherWas, MayBeHadByThoseWhoWaitedForThatOne) {
         });
     }
     EXPECT_EQ(inside, 40'000);
-    those.all.join();
+    those.join();
     EXPECT_EQ(those.failed, 0);
     EXPECT_EQ(pthread_mutex_destroy(mutex), 0);
     munmap(mutex, sizeof(*mutex));
