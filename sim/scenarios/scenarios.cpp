@@ -313,18 +313,18 @@ void use_condition(simulation &to, const trial_size &size) {
                 more > 1 ? hf_condition_choose_all(&shared->not_empty) : hf_condition_choose_one(&shared->not_empty);
             if (more == 1 && chosen)
                 chosen->next_chosen = nullptr;
-            hf_turns_owed owed = 0;
+            hf_permits_owed owed = 0;
             for (hf_waiter *next; chosen; chosen = next) {
                 next = chosen->next_chosen;
                 if (moves)
                     hf_waiter_move_to(&shared->lock.word, chosen);
                 else
-                    hf_turns_owe(&owed, chosen);
+                    hf_permits_owe(&owed, chosen);
             }
             hf_flexguard_unlock(&shared->lock);
             if (owed && chance.one_in(3))
                 now_running().sleep_for(chance.below(100'000));
-            hf_turns_give_all(owed);
+            hf_permits_give_all(owed);
         }
     });
     for (unsigned i = 0; i < takers; i++) {

@@ -56,10 +56,10 @@ void mutex::lock() {
 
 void mutex::unlock() {
     gives_it_back();
-    hf_turns_owed owed = std::exchange(turns_owed_, hf_turns_owed{0});
+    hf_permits_owed owed = std::exchange(permits_owed_, hf_permits_owed{0});
     kind_.unlock(memory_);
     if (owed)
-        hf_turns_give_all(owed);
+        hf_permits_give_all(owed);
 }
 
 // ---- condition variables
@@ -94,8 +94,8 @@ void condition::wait(mutex &with) {
     with.got_it(asked);
 }
 
-void condition::give_turn(mutex &with, hf_waiter *chosen) {
-    hf_turns_owe(&with.turns_owed_, chosen);
+void condition::give_permit(mutex &with, hf_waiter *chosen) {
+    hf_permits_owe(&with.permits_owed_, chosen);
 }
 
 void condition::signal(mutex &with) {
@@ -109,7 +109,7 @@ void condition::signal(mutex &with) {
     if (!hf_condition_may_have_waiters(&ours_))
         return;
     if (hf_waiter *chosen = hf_condition_choose_one(&ours_))
-        hf_waiter_give_turn(chosen);
+        hf_waiter_give_permit(chosen);
 }
 
 // As preload/cond.c: a crowd that mostly wakes in vain comes one after the other.
@@ -131,7 +131,7 @@ void condition::broadcast(mutex &with) {
         if (moves)
             hf_waiter_move_to(&lock->word, chosen);
         else
-            give_turn(with, chosen);
+            give_permit(with, chosen);
     }
 }
 

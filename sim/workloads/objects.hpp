@@ -37,7 +37,7 @@ private:
 
     const hf_lock_kind &kind_;
     void *memory_;
-    hf_turns_owed turns_owed_ = 0;
+    hf_permits_owed permits_owed_ = 0;
     int inside_ = 0;
     picoseconds got_ = 0;
 };
@@ -50,7 +50,7 @@ public:
     void broadcast(mutex &with);
 
 private:
-    void give_turn(mutex &with, hf_waiter *chosen);
+    void give_permit(mutex &with, hf_waiter *chosen);
 
     hf_condition ours_{};
     // The C library's, without its two groups: each signal is another number.

@@ -26,21 +26,21 @@ static inline bool is_ours(const pthread_cond_t *cond) {
 // Whether the caller has the mutex, and will give it back by a function of ours, as far as is known.
 static bool gives_back(const struct hf_mutex *mutex) {
     const struct hf_thread_record *self = hf_self();
-    // The depth: who has taken the mutex by glibc's own function will give it back by that, which knows of no turns.
-    // The depth tells so only of who has no other mutex of ours. Of one that has, a turn that is owed is not given
+    // The depth: who has taken the mutex by glibc's own function will give it back by that, which knows of no permits.
+    // The depth tells so only of who has no other mutex of ours. Of one that has, a permit that is owed is not given
     // until the mutex is next given back by a function of ours (unchecked).
-    return hf_mutex_can_owe_turns(mutex) && hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
+    return hf_mutex_can_owe_permits(mutex) && hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
 }
 
-// A crowd's turns are best given when the mutex is: all that wake up before can only spin or sleep again. Its owner
+// A crowd's permits are best given when the mutex is: all that wake up before can only spin or sleep again. Its owner
 // owes them until it gives it back, in the mutex itself. Nobody else may be made to wait for: a chain of waiters that
-// hand their turns on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
-static void give_turn_with_mutex(struct hf_waiter *chosen) {
+// hand their permits on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
+static void give_permit_with_mutex(struct hf_waiter *chosen) {
     struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
     if (gives_back(mutex))
-        hf_turns_owe(&mutex->turns_owed, chosen);
+        hf_permits_owe(&mutex->permits_owed, chosen);
     else
-        hf_waiter_give_turn(chosen);
+        hf_waiter_give_permit(chosen);
 }
 
 // The chosen sleeps on, as one of those who sleep for the mutex: each unlock wakes one of these. The kernel keeps that
@@ -50,7 +50,7 @@ static void move_to_mutex(struct hf_waiter *chosen) {
     if (gives_back(mutex))
         hf_waiter_move_to(&mutex->word, chosen);
     else
-        hf_waiter_give_turn(chosen);
+        hf_waiter_give_permit(chosen);
 }
 
 // How far a wait has come.
@@ -73,8 +73,8 @@ static int take_mutex_again(struct hf_waiter *waiter) {
     return 0;
 }
 
-// Asked before the caller is a waiter: if the owner chose it then, it would have to stay for its turn (condition.C2),
-// which the owner gives with the mutex. Of glibc's mutexes their unlock has to be asked; nobody owes turns in those.
+// Asked before the caller is a waiter: if the owner chose it then, it would have to stay for its permit (condition.C2),
+// which the owner gives with the mutex. Of glibc's mutexes their unlock has to be asked; nobody owes permits in those.
 static bool refuses_wait(pthread_mutex_t *mutex) {
     return hf_mutex_is_interposed(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
 }
@@ -181,7 +181,7 @@ static inline void note_work(void) {
         hf_thread_works(self);
 }
 
-// The turn is given at once: the wake, a call of the kernel, then holds up all that use the mutex, and not its thread
+// The permit is given at once: the wake, a call of the kernel, then holds up all that use the mutex, and not its thread
 // alone. If others ran ahead meanwhile they would fill a bounded queue, or empty it, and have to sleep, and somebody to
 // wake each of them in turn (docs/interposer-figures.md).
 static __attribute__((noinline)) int signal_after_all(pthread_cond_t *cond) {
@@ -189,7 +189,7 @@ static __attribute__((noinline)) int signal_after_all(pthread_cond_t *cond) {
         return hf_glibc()->cond_signal(cond);
     struct hf_waiter *chosen = hf_condition_choose_one(hf_condition_in(cond));
     if (chosen)
-        hf_waiter_give_turn(chosen);
+        hf_waiter_give_permit(chosen);
     return 0;
 }
 
@@ -203,12 +203,12 @@ static __attribute__((noinline)) int broadcast_after_all(pthread_cond_t *cond) {
         return hf_glibc()->cond_broadcast(cond);
     // A crowd of which one will find what it waits for: they come one after the other, as the mutex is given back, and
     // the next broadcast does not find those who still queue for it. If all woke up they would all run, to no purpose.
-    void (*give_turn)(struct hf_waiter *) =
-        hf_condition_wakes_in_vain(hf_condition_in(cond)) ? move_to_mutex : give_turn_with_mutex;
+    void (*give_permit)(struct hf_waiter *) =
+        hf_condition_wakes_in_vain(hf_condition_in(cond)) ? move_to_mutex : give_permit_with_mutex;
     struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond)), *next;
     for (; chosen; chosen = next) {
-        next = chosen->next_chosen; // before its turn: its node may be gone after that
-        give_turn(chosen);
+        next = chosen->next_chosen; // before its permit: its node may be gone after that
+        give_permit(chosen);
     }
     return 0;
 }

@@ -217,7 +217,7 @@ static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
     if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !hf_object_fits(HF_OBJECT_MUTEX)) {
         choice.discipline = HF_DISCIPLINE_GLIBCS;
     } else if (strcmp(value->lock, "flexguard") == 0) {
-        choice.owes_turns = true;
+        choice.owes_permits = true;
         choice.latency = value->parameters.latency;
     } else if (strcmp(value->lock, "blocking") == 0) {
         choice.discipline = HF_DISCIPLINE_BLOCKING;

@@ -31,8 +31,8 @@ enum hf_discipline {
 
 struct hf_lock_choice {
     enum hf_discipline discipline;
-    bool owes_turns; // FlexGuard for good: from then on a mutex keeps turns for its release
-    bool latency;    // FlexGuard whose head takes the word whenever it is free (bias=latency)
+    bool owes_permits; // FlexGuard for good: from then on a mutex keeps permits for its release
+    bool latency;      // FlexGuard whose head takes the word whenever it is free (bias=latency)
     uint32_t uscl_options;
     const struct hf_lock_kind *gate;
 };
@@ -63,18 +63,18 @@ static inline bool hf_mutex_is_interposed(const struct hf_mutex *mutex) {
     return hf_mutex_is_ours(mutex) && hf_choice_of(mutex)->discipline != HF_DISCIPLINE_GLIBCS;
 }
 
-// Under any other discipline a gate may have its bytes where turns are kept, or have left some there before a fork.
-static inline bool hf_mutex_can_owe_turns(const struct hf_mutex *mutex) {
-    return hf_choice_of(mutex)->owes_turns && hf_mutex_is_ours(mutex);
+// Under any other discipline a gate may have its bytes where permits are kept, or have left some there before a fork.
+static inline bool hf_mutex_can_owe_permits(const struct hf_mutex *mutex) {
+    return hf_choice_of(mutex)->owes_permits && hf_mutex_is_ours(mutex);
 }
 
 // Called by the owner of a mutex of ours.
-static inline hf_turns_owed hf_mutex_take_turns_owed(struct hf_mutex *mutex) {
-    if (HF_LIKELY(!hf_mutex_can_owe_turns(mutex) || !mutex->turns_owed))
+static inline hf_permits_owed hf_mutex_take_permits_owed(struct hf_mutex *mutex) {
+    if (HF_LIKELY(!hf_mutex_can_owe_permits(mutex) || !mutex->permits_owed))
         return 0;
-    hf_turns_owed turns = mutex->turns_owed;
-    mutex->turns_owed = 0;
-    return turns;
+    hf_permits_owed permits = mutex->permits_owed;
+    mutex->permits_owed = 0;
+    return permits;
 }
 
 // Take and give back the mutex by a discipline other than FlexGuard. As their counterparts in flexguard_lock.h: 0 or

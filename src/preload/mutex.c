@@ -76,26 +76,26 @@ static __attribute__((noinline, cold)) int note_release(const uint32_t *word, st
     return 0;
 }
 
-// Turns are given after the lock, and before the thread may yield: turn.Y1 (lock/wait/turn.h). It is not critical
+// Permits are given after the lock, and before the thread may yield: turn.Y1 (lock/wait/turn.h). It is not critical
 // meanwhile: to the monitor, a woken thread that runs in its place would preempt a holder.
-static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *self, hf_turns_owed turns) {
+static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *self, hf_permits_owed permits) {
     if (hf_choice_of(mutex)->discipline != HF_DISCIPLINE_FLEXGUARD) {
         hf_chosen_release(mutex, self);
-        hf_turns_give_all(turns);
+        hf_permits_give_all(permits);
         return;
     }
     enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
     hf_word_pay(&mutex->word, owes);
-    hf_turns_give_all(turns);
+    hf_permits_give_all(permits);
     if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
         note_release(&mutex->word, self, HF_WORD_OWES_NOTHING);
 }
 
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    hf_turns_owed turns = hf_mutex_take_turns_owed(mutex);
+    hf_permits_owed permits = hf_mutex_take_permits_owed(mutex);
     stop_being_owner(mutex);
-    if (HF_UNLIKELY(turns))
-        release_and_give(mutex, self, turns);
+    if (HF_UNLIKELY(permits))
+        release_and_give(mutex, self, permits);
     else if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
         hf_flexguard_release(&mutex->word, &mutex->releases, &mutex->fenced, self);
     else
@@ -235,7 +235,7 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     struct hf_thread_record *self = hf_self_record;
     uint32_t seen = look(mutex);
-    if (HF_UNLIKELY(!self || mutex->turns_owed))
+    if (HF_UNLIKELY(!self || mutex->permits_owed))
         return unlock_any(posix);
     if (HF_UNLIKELY(!has_no_owner_to_ask(seen))) {
         uint32_t tid = self->tid;

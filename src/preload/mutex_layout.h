@@ -10,8 +10,8 @@
 //     20..21   __spins              releases (defer_policy.h); glibc only guesses from it how long to spin
 //     22..23   x86: __elision       fenced (park/word_lock.h), owner_has_gate (lock_choice.h)
 //              others: of __spins
-//     24..39   __list               FlexGuard's queue tail and turns owed to waiters (cond.c); or u-SCL's slices in the
-//                                   place of the turns; or the gate; glibc uses it for robust mutexes only
+//     24..39   __list               FlexGuard's queue tail and permits owed to waiters (cond.c); or u-SCL's slices in
+//                                   the place of the permits; or the gate; glibc uses it for robust mutexes only
 //
 // Where __spins has all of 20..23 glibc, having taken an adaptive mutex, moves it an eighth of the way to a count of
 // polls below 32,768. Then owner_has_gate, its upper byte, is 0, and so it stays; the others are advice.
@@ -46,7 +46,7 @@ struct hf_mutex {
         struct {
             hf_queue_tail queue_tail;
             union {
-                hf_turns_owed turns_owed; // to be given when the mutex is; changed by its owner only
+                hf_permits_owed permits_owed; // to be given when the mutex is; changed by its owner only
                 struct hf_slices *slices; // not in the tail's place, where a spinner from before the choice may stand
             };
         };

@@ -44,7 +44,7 @@ static void stand_aside(struct owed *owed, pthread_mutex_t *posix) {
     if (!refused) {
         hf_sleeper_comes(&mutex->word);
         owed->counted_on = &mutex->word;
-        hf_turns_give_all(hf_mutex_take_turns_owed(mutex));
+        hf_permits_give_all(hf_mutex_take_permits_owed(mutex));
         hf_chosen_stand_aside(mutex, self);
         hf_critical_leave(self);
         if (hf_is_observed(self, &mutex->word))

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Condition variables: a list of waiters, and their turns: words on their stacks.
+// Condition variables: a list of waiters, and their permits: words on their stacks.
 // C code: src/lock/posix/condition.h (a waiter's states, C1 to C5), src/lock/posix/condition.c, src/preload/cond.c.
 //
-//     join() --> WAITING -- taken by a signal or a broadcast --> CHOSEN --> its turn --> mutex
+//     join() --> WAITING -- taken by a signal or a broadcast --> CHOSEN --> its permit --> mutex
 //                   | deadline, cancellation                        ^
 //                   +--> leave() --> GONE --> mutex                 | leave() comes too late
 //                               +-----------------------------------+
 //
 // What is done under a list's lock is one step, since the store that makes the list empty, which is seen without the
-// lock, is the last one; that lock's own model is word_lock.pml. So is a turn's store, and a
+// lock, is the last one; that lock's own model is word_lock.pml. So is a permit's store, and a
 // wait that ends. The mutex is one that excludes and that anyone may get next. What a thread sees of the list without
 // the lock (hf_condition_may_have_waiters) is a step of its own.
 //
-// A signaller that has the mutex owes the turns until it gives the mutex back. So destroying under the mutex must
-// not wait for anybody who waits for such a turn.
+// A signaller that has the mutex owes the permits until it gives the mutex back. So destroying under the mutex must
+// not wait for anybody who waits for such a permit.
 //
 // With MOVES a broadcast by the owner of the mutex moves its waiters to the mutex's word instead, whether they sleep at
 // that time or do not yet; there each unlock that finds the word HELD_WITH_SLEEPERS wakes one. Of those who sleep for
 // the mutex only they are modelled: the others' sleeps are word_lock.pml.
 //
 // With PRIORITIES a waiter may be a real-time thread, which goes before those that are there; and so may the chosen, of
-// those whose turns are owed.
+// those whose permits are owed.
 //
 // The program: each thread waits, under the mutex, until it gets a token or the gate is open; or its wait ends by its
 // deadline or by cancellation, and it goes. The signaller lays down TOKENS tokens, under the mutex, each with a signal
@@ -29,7 +29,7 @@
 // Sometimes (with -DCLOSES_WHEN_QUIET always) it starts only when all is quiet: then nobody may wait who should not.
 //
 // C1  A WAITING thread is in the list, and nobody else is.
-// C2  A CHOSEN waiter gets its turn, once, and does not go before that: who gives a turn gives it to one who is there.
+// C2  A CHOSEN waiter gets its permit, once, and does not go before that: a permit is given to a waiter that is there.
 // C3  No signal is lost: when all is quiet, nobody waits while there is a token.
 // C4  Chosen is free: nobody touches the condition variable once it is destroyed.
 // C5  A moved waiter takes the mutex as one that has slept on it. (Breaking it is a deadlock.)
@@ -55,12 +55,12 @@ bit C1, C2, C3, C4;
 
 byte mutex; // its owner
 byte first, last;
-byte owed; // the first of the chosen whose turns the owner of the mutex owes, linked by next
+byte owed; // the first of the chosen whose permits the owner of the mutex owes, linked by next
 byte waiter[WAITERS + 1]; // state
 byte next[WAITERS + 1];
 byte previous[WAITERS + 1];
 bool by_signal[WAITERS + 1];
-byte turn[WAITERS + 1]; // the words
+byte permit[WAITERS + 1]; // the words
 #ifdef MOVES
 bool sleepers;             // the word: HELD, or HELD_WITH_SLEEPERS
 bool moved[WAITERS + 1];
@@ -71,7 +71,7 @@ bool at_mutex[WAITERS + 1]; // asleep on the word
 #define SLEEPS_AT_MUTEX(who) false
 #define LEAVES_SLEEP(why) why = true
 #endif
-#ifdef MUTANT_TURN_NOT_KEPT
+#ifdef MUTANT_PERMIT_NOT_KEPT
 bool sleeps[WAITERS + 1];
 #endif
 
@@ -100,7 +100,7 @@ inline lock_mutex_again(who) {
     }
 }
 
-// hf_waiter_move_to: who sleeps at its turn does so at the mutex from then on.
+// hf_waiter_move_to: who sleeps at its permit does so at the mutex from then on.
 inline move_to_mutex(who) {
     moved[who] = true;
 #ifndef MUTANT_MOVES_UNANNOUNCED
@@ -110,7 +110,7 @@ inline move_to_mutex(who) {
     :: at_mutex[who] = true
     :: true // was awake
     fi;
-    give_turn(who)
+    give_permit(who)
 }
 
 inline wake_at_mutex(wakes) {
@@ -131,21 +131,21 @@ inline wake_at_mutex(wakes) {
 #endif
 
 // One step. A post to a thread that has gone, or to its next wait, would be one to memory that is used otherwise.
-inline give_turn(who) {
-    ASSERT(C2, waiter[who] == CHOSEN && turn[who] == 0);
-#ifdef MUTANT_TURN_NOT_KEPT
-    turn[who] = sleeps[who]
+inline give_permit(who) {
+    ASSERT(C2, waiter[who] == CHOSEN && permit[who] == 0);
+#ifdef MUTANT_PERMIT_NOT_KEPT
+    permit[who] = sleeps[who]
 #else
-    turn[who] = 1
+    permit[who] = 1
 #endif
 }
 
-// Reads the node before the turn is given: it may be gone after that.
-inline give_turn_and_advance(who) {
-    d_step { advanced = next[who]; give_turn(who); who = advanced; advanced = NULL }
+// Reads the node before the permit is given: it may be gone after that.
+inline give_permit_and_advance(who) {
+    d_step { advanced = next[who]; give_permit(who); who = advanced; advanced = NULL }
 }
 
-// The turns that its owner owes are given after that, one at a time; `debt` is NULL before and after.
+// The permits that its owner owes are given after that, one at a time; `debt` is NULL before and after.
 inline unlock_mutex(debt) {
 #ifdef MOVES
     atomic { debt = owed; owed = NULL; wakes = sleepers; sleepers = false; mutex = NOBODY };
@@ -153,11 +153,11 @@ inline unlock_mutex(debt) {
 #else
     atomic { debt = owed; owed = NULL; mutex = NOBODY };
 #endif
-#ifdef MUTANT_UNLOCK_FORGETS_TURNS
+#ifdef MUTANT_UNLOCK_FORGETS_PERMITS
     debt = NULL;
 #endif
     do
-    :: atomic { debt != NULL -> give_turn_and_advance(debt) }
+    :: atomic { debt != NULL -> give_permit_and_advance(debt) }
     :: debt == NULL -> break
     od
 }
@@ -176,12 +176,12 @@ inline unlink_waiter(who) {
     previous[who] = NULL
 }
 
-// One step: the owner of the mutex owes the turn, anybody else gives it. `chosen` is NULL afterwards.
-inline give_turn_with_mutex(chosen) {
+// One step: the owner of the mutex owes the permit, anybody else gives it. `chosen` is NULL afterwards.
+inline give_permit_with_mutex(chosen) {
     atomic {
         if
         :: chosen != NULL && mutex == me -> next[chosen] = owed; owed = chosen; chosen = NULL
-        :: chosen != NULL && mutex != me -> give_turn(chosen); chosen = NULL
+        :: chosen != NULL && mutex != me -> give_permit(chosen); chosen = NULL
         :: chosen == NULL
         fi
     }
@@ -202,7 +202,7 @@ inline signal(chosen) {
        };
        atomic {
            if
-           :: chosen != NULL -> give_turn(chosen); chosen = NULL
+           :: chosen != NULL -> give_permit(chosen); chosen = NULL
            :: chosen == NULL
            fi
        }
@@ -223,7 +223,7 @@ inline signal_another(chosen) {
     };
     atomic {
         if
-        :: chosen != NULL -> give_turn(chosen); chosen = NULL
+        :: chosen != NULL -> give_permit(chosen); chosen = NULL
         :: chosen == NULL
         fi
     }
@@ -249,17 +249,17 @@ inline broadcast(head, then) {
        :: atomic {
               head != NULL && mutex != me ->
 #ifdef MUTANT_BROADCAST_READS_AFTER_GIVING
-              give_turn(head)
+              give_permit(head)
           };
           atomic { ASSERT(C2, waiter[head] == CHOSEN); head = next[head] }
 #else
-              give_turn_and_advance(head)
+              give_permit_and_advance(head)
           }
 #endif
 #if WAITERS == 2
-       // The mutex's owner owes the turns until it gives it back, or gives them at once: a guess decides. (With three
+       // The mutex's owner owes the permits until it gives it back, or gives them at once: a guess decides. (With three
        // it takes twice the states.)
-       :: atomic { head != NULL && mutex == me -> give_turn_and_advance(head) }
+       :: atomic { head != NULL && mutex == me -> give_permit_and_advance(head) }
 #endif
 #ifdef MOVES
        :: atomic { head != NULL && mutex == me -> then = next[head]; move_to_mutex(head); head = then; then = NULL }
@@ -297,7 +297,7 @@ looking:
 #endif
     atomic {
         TOUCH;
-        ASSERT(C2, turn[me] == 0);
+        ASSERT(C2, permit[me] == 0);
         waiter[me] = WAITING;
 #ifdef PRIORITIES
         if
@@ -320,12 +320,12 @@ joined:
 #endif
 
     // hf_condition_sleep
-#ifdef MUTANT_TURN_NOT_KEPT
+#ifdef MUTANT_PERMIT_NOT_KEPT
     sleeps[me] = true;
 #endif
     if
-    :: true -> // until its turn
-        atomic { turn[me] == 1 && !SLEEPS_AT_MUTEX(me) -> turn[me] = 0; goto taking_mutex }
+    :: true -> // until its permit
+        atomic { permit[me] == 1 && !SLEEPS_AT_MUTEX(me) -> permit[me] = 0; goto taking_mutex }
     :: LEAVES_SLEEP(timed_out)
     :: LEAVES_SLEEP(cancelled)
     fi;
@@ -347,9 +347,9 @@ joined:
         :: waiter[me] != WAITING -> timed_out = false
         fi
     };
-    // await_turn
-#ifndef MUTANT_CHOSEN_DOES_NOT_AWAIT_ITS_TURN
-    atomic { turn[me] == 1 && !SLEEPS_AT_MUTEX(me) -> turn[me] = 0 };
+    // await_permit
+#ifndef MUTANT_CHOSEN_DOES_NOT_AWAIT_ITS_PERMIT
+    atomic { permit[me] == 1 && !SLEEPS_AT_MUTEX(me) -> permit[me] = 0 };
 #endif
     if
     :: cancelled && by_signal[me] ->
@@ -371,9 +371,9 @@ touching:
 taking_mutex:
     lock_mutex_again(me);
     atomic {
-        ASSERT(C2, turn[me] == 0);
+        ASSERT(C2, permit[me] == 0);
         waiter[me] = OUT;
-#ifdef MUTANT_TURN_NOT_KEPT
+#ifdef MUTANT_PERMIT_NOT_KEPT
         sleeps[me] = false;
 #endif
         next[me] = NULL;

@@ -222,40 +222,40 @@ bool hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
 // Some 20 us: as long as a CPU takes to wake up that has nothing to do.
 enum { HF_CONDITION_SPIN_BUDGET_POLLS = 1 << 9 };
 
-// Whether the turn has come. (Which waits poll: spin_history.h. Polls of several waits at once end in any order; one in
-// vain makes the others' numbers those of waits that are left out, so it alone is heard.)
-static bool poll_for_turn(struct hf_waiter *self) {
+// Whether the permit has come. (Which waits poll: spin_history.h. Polls of several waits at once end in any order; one
+// in vain makes the others' numbers those of waits that are left out, so it alone is heard.)
+static bool poll_for_permit(struct hf_waiter *self) {
     struct hf_spin_history *rounds = &list_lock_of(self->condition)->spin_rounds;
     if (!self->may_poll || !hf_spin_history_may_spin(rounds, self->wait_number))
         return false;
     struct hf_spin_budget budget = {.polls_left = HF_CONDITION_SPIN_BUDGET_POLLS};
-    bool has_turn;
+    bool has_permit;
     do
-        has_turn = hf_load_acquire(&self->turn) == HF_TURN_GIVEN;
-    while (!has_turn && hf_spin_budget_left(&budget));
-    if (has_turn)
+        has_permit = hf_load_acquire(&self->permit) == HF_PERMIT_GIVEN;
+    while (!has_permit && hf_spin_budget_left(&budget));
+    if (has_permit)
         hf_spin_history_was_good(rounds, self->wait_number);
     else if (budget.polls_left < HF_CONDITION_SPIN_BUDGET_POLLS - 1) // not if the hint did not let it
         hf_spin_history_was_vain(rounds, self->wait_number);
-    return has_turn;
+    return has_permit;
 }
 
-// Acquire: pairs with the release of who gives the turn.
-static int sleep_until_turn(struct hf_waiter *self, const struct hf_deadline *deadline) {
-    hf_cas_relaxed(&self->turn, HF_TURN_NONE, HF_TURN_AWAITED_ASLEEP);
-    while (hf_load_acquire(&self->turn) != HF_TURN_GIVEN) {
-        if (hf_futex_wait(&self->turn, HF_TURN_AWAITED_ASLEEP, deadline) == ETIMEDOUT)
+// Acquire: pairs with the release of who gives the permit.
+static int sleep_until_permit(struct hf_waiter *self, const struct hf_deadline *deadline) {
+    hf_cas_relaxed(&self->permit, HF_PERMIT_NONE, HF_PERMIT_AWAITED_ASLEEP);
+    while (hf_load_acquire(&self->permit) != HF_PERMIT_GIVEN) {
+        if (hf_futex_wait(&self->permit, HF_PERMIT_AWAITED_ASLEEP, deadline) == ETIMEDOUT)
             return ETIMEDOUT;
     }
     return 0;
 }
 
 // The C library's own sleeps are cancellation points in this way, too: while it sleeps, a thread may be cancelled at
-// any instruction. It unwinds from there, so there must be a frame. A turn that has come by then stays where it is.
+// any instruction. It unwinds from there, so there must be a frame. A permit that has come by then stays where it is.
 static __attribute__((noinline)) int sleep_cancellably(struct hf_waiter *self, const struct hf_deadline *deadline) {
     self->is_cancellable = true;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &self->cancel_type);
-    int error = sleep_until_turn(self, deadline);
+    int error = sleep_until_permit(self, deadline);
     self->is_cancellable = false;
     pthread_setcanceltype(self->cancel_type, NULL);
     return error;
@@ -264,7 +264,7 @@ static __attribute__((noinline)) int sleep_cancellably(struct hf_waiter *self, c
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
     int error = 0;
     pthread_testcancel(); // a wait that ends with a poll meets no other cancellation point
-    if (!poll_for_turn(self)) {
+    if (!poll_for_permit(self)) {
         hf_hint_look_again();
         hf_thread_falls_asleep(hf_self());
         error = sleep_cancellably(self, deadline);
@@ -278,8 +278,8 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
 }
 
 // condition.C2. Short, or as long as who has chosen it keeps the mutex, which this one takes next. (With a mutex that
-// refuses it nobody waits for whose release turns are kept: refuses_wait in preload/cond.c.)
-static void await_turn(struct hf_waiter *self) {
+// refuses it nobody waits for whose release permits are kept: refuses_wait in preload/cond.c.)
+static void await_permit(struct hf_waiter *self) {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     hf_condition_sleep(self, NULL);
@@ -295,7 +295,7 @@ bool hf_waiter_leave(struct hf_waiter *self) {
     hf_store_relaxed(&self->has_list, false);
     release_list(lock);
     if (!waiting)
-        await_turn(self);
+        await_permit(self);
     return waiting;
 }
 
@@ -356,13 +356,13 @@ void hf_waiter_leave_cancelled(struct hf_waiter *self) {
     self->is_cancellable = false;
     if (self->has_list)
         leave_interrupted(self);
-    if (self->state == HF_WAITER_GONE) // else it may be CHOSEN, and has to stay for its turn (condition.C2)
+    if (self->state == HF_WAITER_GONE) // else it may be CHOSEN, and has to stay for its permit (condition.C2)
         return;
     if (hf_waiter_leave(self) || !self->by_signal)
         return;
     struct hf_waiter *other = choose_another(self->condition);
     if (other)
-        hf_waiter_give_turn(other);
+        hf_waiter_give_permit(other);
 }
 
 struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition) {
@@ -413,46 +413,46 @@ void hf_conditions_close(void) {
         HF_CHECK("condition.C6", !lock->waiters.first && lock->waiters.last == 0);
         release_list(lock);
         for (; chosen; chosen = next) {
-            next = chosen->next_chosen; // before its turn: its node may be gone after that
-            hf_waiter_give_turn(chosen);
+            next = chosen->next_chosen; // before its permit: its node may be gone after that
+            hf_waiter_give_permit(chosen);
         }
     }
 }
 
-void hf_waiter_give_turn(struct hf_waiter *chosen) {
+void hf_waiter_give_permit(struct hf_waiter *chosen) {
     HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
     // The last touch: then its node may be gone, and a wake uses the address only.
-    if (hf_exchange_release(&chosen->turn, HF_TURN_GIVEN) == HF_TURN_AWAITED_ASLEEP)
-        hf_futex_wake(&chosen->turn, 1);
+    if (hf_exchange_release(&chosen->permit, HF_PERMIT_GIVEN) == HF_PERMIT_AWAITED_ASLEEP)
+        hf_futex_wake(&chosen->permit, 1);
     hf_cpus_usable(); // the caller's are the process's, too, though it may never wait
 }
 
-// If the waiter does not sleep yet, or the kernel refuses, nobody is moved, and the turn wakes it as ever. Until the
-// turn it can't go (condition.C2): no other sleep is met there.
+// If the waiter does not sleep yet, or the kernel refuses, nobody is moved, and the permit wakes it as ever. Until the
+// permit it can't go (condition.C2): no other sleep is met there.
 void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen) {
     HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
-    chosen->moved = true;   // published by the turn
+    chosen->moved = true;   // published by the permit
     hf_sleeper_comes(word); // on its behalf; it goes when it has the mutex (condition.C5)
     // Relaxed: the word is the caller's. An exchange, since others announce their sleeps on it meanwhile.
     uint32_t was __attribute__((unused)) = hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS);
     HF_CHECK("word.I1", was != HF_WORD_FREE);
-    hf_futex_move(&chosen->turn, word);
-    hf_waiter_give_turn(chosen);
+    hf_futex_move(&chosen->permit, word);
+    hf_waiter_give_permit(chosen);
 }
 
 // NULL: there are none, or they are another process's.
-static struct hf_waiter *first_owed(hf_turns_owed turns) {
-    return is_of_process(turns) ? without_tag(turns) : NULL;
+static struct hf_waiter *first_owed(hf_permits_owed permits) {
+    return is_of_process(permits) ? without_tag(permits) : NULL;
 }
 
 // Real-time threads have theirs first, in order; behind them it is for the mutex to say.
-static bool has_turn_before(const struct hf_waiter *other, const struct hf_waiter *chosen) {
+static bool has_permit_before(const struct hf_waiter *other, const struct hf_waiter *chosen) {
     return other->priority != 0 && other->priority >= chosen->priority;
 }
 
-void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
-    struct hf_waiter *before = NULL, *after = first_owed(*turns);
-    while (after && has_turn_before(after, chosen)) {
+void hf_permits_owe(hf_permits_owed *permits, struct hf_waiter *chosen) {
+    struct hf_waiter *before = NULL, *after = first_owed(*permits);
+    while (after && has_permit_before(after, chosen)) {
         before = after;
         after = after->next_chosen;
     }
@@ -460,14 +460,14 @@ void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen) {
     if (before)
         before->next_chosen = chosen;
     else
-        *turns = with_tag(chosen);
+        *permits = with_tag(chosen);
 }
 
-void hf_turns_give_all(hf_turns_owed turns) {
-    struct hf_waiter *chosen = first_owed(turns), *next;
+void hf_permits_give_all(hf_permits_owed permits) {
+    struct hf_waiter *chosen = first_owed(permits), *next;
     for (; chosen; chosen = next) {
         next = chosen->next_chosen;
-        hf_waiter_give_turn(chosen);
+        hf_waiter_give_permit(chosen);
     }
 }
 

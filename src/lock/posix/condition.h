@@ -2,26 +2,26 @@
 // Condition variables: who waits, in which order, and who wakes whom. The mutex is the caller's (preload/cond.c).
 //
 //                                  taken by a signal or a broadcast
-//     join() --> WAITING ------------------------------------------> CHOSEN --> its turn comes --> out
+//     join() --> WAITING ------------------------------------------> CHOSEN --> its permit comes --> out
 //                   |                                                   ^
 //                   | deadline, cancellation: leave() --> GONE --> out  | leave() comes too late
 //                   +---------------------------------------------------+
 //
-// The chooser also has to see to it that each of the chosen gets its turn; preload/cond.c does.
+// The chooser also has to see to it that each of the chosen gets its permit; preload/cond.c does.
 //
 // The order is that of coming, but real-time threads (thread/realtime.h) are before others, by priority: chosen first,
-// and first to have their turns.
+// and first to have their permits.
 //
-// Meanwhile it sleeps on the turn's word. Before that it polls it for a moment, where that has been of use at this
+// Meanwhile it sleeps on the permit's word. Before that it polls it for a moment, where that has been of use at this
 // condition variable, or at another that shares its list's lock: to be woken takes longer than to do what most waiters
-// wait for, on a CPU that has gone to sleep itself ten times as long. A thread that gives a turn to one that polls
+// wait for, on a CPU that has gone to sleep itself ten times as long. A thread that gives a permit to one that polls
 // calls no kernel. It polls while the hint says that spinning pays, hence on a CPU that it has to itself.
 //
 // Invariants:
 // condition.C1  A WAITING thread is in the list, and nobody else is; list and state change together, under the
 //     list's lock.
-// condition.C2  A CHOSEN waiter always gets its turn, once, and does not go before that: so whoever gives it
-//     the turn may still touch its node. Each has a word for it, which keeps a turn that comes early.
+// condition.C2  A CHOSEN waiter always gets its permit, once, and does not go before that: so whoever gives it
+//     the permit may still touch its node. Each has a word for it, which keeps a permit that comes early.
 // condition.C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its
 //     place.
 // condition.C4  Chosen is free. Once all waiters are chosen, or gone, the condition variable may be destroyed and its
@@ -30,13 +30,13 @@
 //     WAITING; and each lock has a list of all that wait under it, where a cancelled one finds others to choose
 //     (condition.C3).
 // condition.C5  A moved waiter is a sleeper of the mutex. Where a crowd waits for what one of them will find, the owner
-//     of the mutex does not wake the chosen: it moves their sleep from the turn's word to the mutex's, where each
+//     of the mutex does not wake the chosen: it moves their sleep from the permit's word to the mutex's, where each
 //     unlock wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (sleep.S1,
 //     park/sleeper_counts.h) until it has the mutex, and it takes it as that, however its sleep ended: the wake that it
 //     may have had was one of the word's (word.I2, park/word_lock.h). So who joins will take the mutex again.
 // condition.C6  A condition variable that nobody waits for is zero, and one that is closed has no waiters: it is
 //     closed, its list emptied, and a waiter refused, under its list's lock.
-// Modelled in verify/lock/condition.pml; the turn's word in turn.pml, closing in condition_close.pml.
+// Modelled in verify/lock/condition.pml; the permit's word in permit.pml, closing in condition_close.pml.
 #ifndef HF_LOCK_POSIX_CONDITION_H
 #define HF_LOCK_POSIX_CONDITION_H
 
@@ -71,11 +71,11 @@ enum hf_waiter_list_kind {
     HF_WAITER_LISTS,
 };
 
-// A turn comes once and stays, for one that comes too early or too late to be slept for.
-enum hf_turn_state {
-    HF_TURN_NONE = 0,
-    HF_TURN_AWAITED_ASLEEP, // or about to sleep
-    HF_TURN_GIVEN,
+// A permit comes once and stays, for one that comes too early or too late to be slept for.
+enum hf_permit_state {
+    HF_PERMIT_NONE = 0,
+    HF_PERMIT_AWAITED_ASLEEP, // or about to sleep
+    HF_PERMIT_GIVEN,
 };
 
 // One thread's wait; on its stack.
@@ -96,7 +96,7 @@ struct hf_waiter {
     bool has_list;       // the waiter has its list's lock, and joins or leaves
     bool is_cancellable; // at any instruction, and so before its type of cancellation was
     int cancel_type;     // this one, PTHREAD_CANCEL_DEFERRED as a rule
-    uint32_t turn;       // enum hf_turn_state
+    uint32_t permit;     // enum hf_permit_state
 } __attribute__((aligned(HF_WAITER_ALIGNMENT)));
 
 // Zeroed memory has no waiters, and what has no waiters is zero: so glibc's functions may take it over
@@ -109,11 +109,11 @@ struct hf_condition {
 // False: the condition variable is closed.
 bool hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex);
 
-// Waits for the turn. Returns 0 or ETIMEDOUT (deadline NULL: never), late by a poll at most. A cancellation point.
+// Waits for the permit. Returns 0 or ETIMEDOUT (deadline NULL: never), late by a poll at most. A cancellation point.
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
 
 // What a waiter does whose sleep has timed out, before it takes the mutex. True when it has left by itself; else it was
-// chosen and has had its turn.
+// chosen and has had its permit.
 bool hf_waiter_leave(struct hf_waiter *self);
 
 // The same after a sleep that was cancelled, or a wait that was left by siglongjmp, wherever in it. What it was chosen
@@ -127,18 +127,18 @@ static inline bool hf_condition_may_have_waiters(const struct hf_condition *cond
 }
 
 // Whether many of those that a broadcast wakes wait again without having used any lock in between: they wait for room
-// in a queue, say, and there is room for one. A guess, by what waiters have done of late; it decides when turns are
+// in a queue, say, and there is room for one. A guess, by what waiters have done of late; it decides when permits are
 // given, not whether.
 enum { HF_IN_VAIN_MANY = 4 };
 bool hf_condition_wakes_in_vain(const struct hf_condition *condition);
 
-// Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its turn
+// Chooses one waiter, or all of them linked by `next_chosen`; NULL when nobody waits. The caller owes each its permit
 // (condition.C2).
 struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition);
 struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
 
-// Gives a chosen waiter its turn. Its node may be gone when this returns.
-void hf_waiter_give_turn(struct hf_waiter *chosen);
+// Gives a chosen waiter its permit. Its node may be gone when this returns.
+void hf_waiter_give_permit(struct hf_waiter *chosen);
 
 // The same, and if it sleeps it sleeps on, on the word of the mutex that it waits with (condition.C5). Requires that
 // the caller owns that mutex, by its word.
@@ -150,9 +150,9 @@ void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen);
 void hf_conditions_close(void);
 bool hf_condition_is_closed(const struct hf_condition *condition);
 
-// Turns that are still to be given, linked by `next_chosen`. In a forked child there are none.
-typedef hf_tagged_waiter hf_turns_owed;
-void hf_turns_owe(hf_turns_owed *turns, struct hf_waiter *chosen);
-void hf_turns_give_all(hf_turns_owed turns);
+// Permits that are still to be given, linked by `next_chosen`. In a forked child there are none.
+typedef hf_tagged_waiter hf_permits_owed;
+void hf_permits_owe(hf_permits_owed *permits, struct hf_waiter *chosen);
+void hf_permits_give_all(hf_permits_owed permits);
 
 #endif

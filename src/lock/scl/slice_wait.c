@@ -12,7 +12,7 @@
 enum {
     HF_PREFETCH_NS =
         100 * 1000, // a timekeeper that may spin is woken so long before its time (paper: next-thread prefetch)
-    HF_TURN_POLLS = 1 << 10,       // of a waiter that does not know when its time comes: some tens of microseconds
+    HF_WAKE_POLLS = 1 << 10,       // of a waiter that does not know when its time comes: some tens of microseconds
     HF_TIMEKEEPER_POLLS = 1 << 16, // of one whose time comes after HF_PREFETCH_NS: more than go into that (uscl.U8)
     HF_RELIEF_CROWD = 16,          // so many waiters look in HF_RELIEF_NS; of more, each looks less often
 };
@@ -21,13 +21,13 @@ static uint64_t ns_until(uint64_t at, uint64_t now) {
     return at > now ? (uint64_t)((double)(at - now) * hf_tick_ns_by_now()) : 0;
 }
 
-// Polls for the turn while spinning pays, `at` (0: unknown) being when the caller is to look. True when there is
+// Polls the wake word while spinning pays, `at` (0: unknown) being when the caller is to look. True when there is
 // something to look at.
-static bool poll_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at) {
+static bool poll_wake_word(const struct hf_slice_waiter *self, uint32_t seen, uint64_t at) {
     if (!hf_spinning_pays() || !hf_hint_is_fresh())
         return false;
-    for (int polls = 0; polls < (at ? HF_TIMEKEEPER_POLLS : HF_TURN_POLLS); polls++) {
-        if (hf_load_relaxed(&self->turn) != turn || (at && hf_ticks() >= at))
+    for (int polls = 0; polls < (at ? HF_TIMEKEEPER_POLLS : HF_WAKE_POLLS); polls++) {
+        if (hf_load_relaxed(&self->wake_word) != seen || (at && hf_ticks() >= at))
             return true;
         if (!hf_spinning_pays())
             return false;
@@ -36,18 +36,18 @@ static bool poll_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_
     return false;
 }
 
-// Waits for something to do: another turn, the timekeeper's time (0: the caller keeps none), the deadline; or to see
+// Waits for something to do: a wake, the timekeeper's time (0: the caller keeps none), the deadline; or to see
 // whether others keep the time (uscl.U6). `now` is when the caller has looked: uscl.U8 holds of that.
-static void sleep_for_turn(const struct hf_slice_waiter *self, uint32_t turn, uint64_t at, uint64_t now,
-                           uint64_t relief_ns, const struct hf_deadline *deadline, struct hf_wait *wait) {
+static void sleep_until_woken(const struct hf_slice_waiter *self, uint32_t seen, uint64_t at, uint64_t now,
+                              uint64_t relief_ns, const struct hf_deadline *deadline, struct hf_wait *wait) {
     uint64_t ns = at ? ns_until(at, now) : relief_ns;
     if (at && ns > HF_PREFETCH_NS && hf_spinning_pays())
         ns -= HF_PREFETCH_NS;
-    else if (ns == 0 || poll_turn(self, turn, at))
+    else if (ns == 0 || poll_wake_word(self, seen, at))
         return;
     struct hf_deadline first = hf_deadline_or_in(deadline, ns);
     hf_wait_falls_asleep(wait);
-    hf_futex_wait(&self->turn, turn, &first);
+    hf_futex_wait(&self->wake_word, seen, &first);
     hf_wait_awakes(wait);
 }
 
@@ -55,31 +55,31 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
                     const struct hf_deadline *deadline, struct hf_wait *wait) {
     for (bool slept = false;; slept = true) {
         // Acquire: pairs with the release of whoever chooses.
-        if (hf_load_acquire(&waiter->turn) & HF_TURN_CHOSEN)
+        if (hf_load_acquire(&waiter->wake_word) & HF_WAKE_CHOSEN)
             return 0;
         bool late = deadline && hf_deadline_has_passed(deadline);
         sigset_t saved;
         hf_slices_lock(slices, self, &saved);
         hf_slice_wake woken = NULL;
         uint64_t now = hf_ticks(), at = 0;
-        uint32_t turn = waiter->turn;
-        if (late && !(turn & HF_TURN_CHOSEN)) {
+        uint32_t seen = waiter->wake_word;
+        if (late && !(seen & HF_WAKE_CHOSEN)) {
             woken = hf_slices_leave(slices, waiter, now);
             waiter->share = NULL; // it is nowhere any more, for who leaves by siglongjmp now (uscl_lock.c)
-        } else if (!(turn & HF_TURN_CHOSEN) && !(slept && hf_slices_lock_is_gone(slices))) {
+        } else if (!(seen & HF_WAKE_CHOSEN) && !(slept && hf_slices_lock_is_gone(slices))) {
             woken = hf_slices_look(slices, waiter, now);
-            turn = hf_load_relaxed(&waiter->turn);
+            seen = hf_load_relaxed(&waiter->wake_word);
             at = slices->timekeeper == waiter ? slices->timekeeper_at : 0;
         }
         uint64_t relief_ns = HF_RELIEF_NS * (1 + slices->waiters / HF_RELIEF_CROWD);
         hf_slices_unlock(slices, self, &saved);
-        if (woken != &waiter->turn)
+        if (woken != &waiter->wake_word)
             hf_slice_wake_up(woken);
-        if (turn & HF_TURN_CHOSEN)
+        if (seen & HF_WAKE_CHOSEN)
             return 0;
         if (late)
             return ETIMEDOUT;
         hf_hint_look_again();
-        sleep_for_turn(waiter, turn, at, now, relief_ns, deadline, wait);
+        sleep_until_woken(waiter, seen, at, now, relief_ns, deadline, wait);
     }
 }

@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-static inline void hf_slice_wake_up(hf_slice_wake turn) {
-    if (turn)
-        hf_futex_wake(turn, 1);
+static inline void hf_slice_wake_up(hf_slice_wake word) {
+    if (word)
+        hf_futex_wake(word, 1);
 }
 
 // Waits until the waiter, which has joined, is chosen. Returns 0; or ETIMEDOUT, having left the queue. What it sleeps

@@ -69,7 +69,7 @@ static void set_state(struct hf_slices *slices, struct hf_share *owner, uint64_t
 }
 
 static void take_out(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
-    HF_CHECK("uscl.U3", slices->waiters > 0 && !(waiter->turn & HF_TURN_CHOSEN));
+    HF_CHECK("uscl.U3", slices->waiters > 0 && !(waiter->wake_word & HF_WAKE_CHOSEN));
     *(waiter->previous ? &waiter->previous->next : &slices->first) = waiter->next;
     *(waiter->next ? &waiter->next->previous : &slices->last) = waiter->previous;
     hf_store_relaxed(&slices->waiters, slices->waiters - 1);
@@ -80,9 +80,9 @@ static void take_out(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
 
 static hf_slice_wake choose_waiter(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
     take_out(slices, waiter);
-    hf_slice_wake wake = &waiter->turn;
+    hf_slice_wake wake = &waiter->wake_word;
     // Release: the chosen one may go without the guard. Its node is gone from here on (uscl.U3).
-    hf_store_release(&waiter->turn, waiter->turn | HF_TURN_CHOSEN);
+    hf_store_release(&waiter->wake_word, waiter->wake_word | HF_WAKE_CHOSEN);
     return wake;
 }
 
@@ -103,8 +103,8 @@ static hf_slice_wake keep_time(struct hf_slices *slices, uint64_t at) {
     struct hf_slice_waiter *timekeeper = least_used(slices);
     slices->timekeeper = timekeeper;
     slices->timekeeper_at = at;
-    hf_store_relaxed(&timekeeper->turn, timekeeper->turn + HF_TURN_TIMEKEEPER);
-    return &timekeeper->turn;
+    hf_store_relaxed(&timekeeper->wake_word, timekeeper->wake_word + HF_WAKE_TIMEKEEPER);
+    return &timekeeper->wake_word;
 }
 
 // Does the lock's holder, or who has the slice, count what it does there?
@@ -232,7 +232,7 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
 
 // uscl.U2: the caller, who is awake and waits, sees whether the chosen one is late, if nobody else does.
 static void watch_pending(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
-    if (!is_pending(slices) || slices->timekeeper || (self->turn & HF_TURN_CHOSEN))
+    if (!is_pending(slices) || slices->timekeeper || (self->wake_word & HF_WAKE_CHOSEN))
         return;
     slices->timekeeper = self;
     slices->timekeeper_at = slices->due_at > now ? slices->due_at : now + hf_ticks_of_ns(HF_LATE_NS);

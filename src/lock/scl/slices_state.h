@@ -14,16 +14,16 @@
 extern "C" {
 #endif
 
-// Bit 0 of a waiter's turn; each appointment as timekeeper adds HF_TURN_TIMEKEEPER, so that one that goes to sleep just
-// then sees it.
-enum { HF_TURN_CHOSEN = 1, HF_TURN_TIMEKEEPER = 2 };
+// Of a waiter's wake word. Each appointment as timekeeper adds HF_WAKE_TIMEKEEPER, so that a waiter that goes to sleep
+// just then sees it.
+enum { HF_WAKE_CHOSEN = 1, HF_WAKE_TIMEKEEPER = 2 };
 
 // One thread's wait; on its stack.
 struct hf_slice_waiter {
     struct hf_slice_waiter *next;
     struct hf_slice_waiter *previous;
     struct hf_share *share;
-    uint32_t turn;
+    uint32_t wake_word;
     bool never_banned;
 };
 

@@ -157,7 +157,7 @@ static void undo(struct hf_left_wait *left) {
         return;
     sigset_t saved;
     hf_slices_lock(slices, left->self, &saved);
-    bool chosen = leaving->waiter.turn & HF_TURN_CHOSEN;
+    bool chosen = leaving->waiter.wake_word & HF_WAKE_CHOSEN;
     hf_slice_wake woken = chosen ? NULL : hf_slices_leave(slices, &leaving->waiter, hf_ticks());
     hf_slices_unlock(slices, left->self, &saved);
     hf_slice_wake_up(woken);
@@ -209,9 +209,9 @@ static __attribute__((noinline)) int join_slices(struct hf_uscl_parts lock, stru
     waiter->share = share;
     hf_slice_wake woken = hf_slices_join(slices, waiter, now);
     hf_slices_unlock(slices, self, &saved);
-    if (woken != &waiter->turn)
+    if (woken != &waiter->wake_word)
         hf_slice_wake_up(woken);
-    if (hf_load_acquire(&waiter->turn) & HF_TURN_CHOSEN)
+    if (hf_load_acquire(&waiter->wake_word) & HF_WAKE_CHOSEN)
         return take_word(lock, slices, share, self, deadline);
     return wait_for_slice(lock, slices, waiter, self, deadline);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Condition variables under forced preemption (preempted_team.hpp) and a hint that changes all the time: waiters poll
-// for their turn, sleep for it, and give up, while others signal, and one broadcasts.
+// for their permit, sleep for it, and give up, while others signal, and one broadcasts.
 //
-// Shown able to fail: a waiter that polls goes without its turn (crashes), or sleeps after it has had it (stuck); a
-// turn that is given while nobody sleeps is not kept (stuck).
+// Shown able to fail: a waiter that polls goes without its permit (crashes), or sleeps after it has had it (stuck); a
+// permit that is given while nobody sleeps is not kept (stuck).
 #include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr int runs = 15;
 
-// Things that some put and others take, one by one. As preload/cond.c does it, turns are given once the lock is free.
+// Things that some put and others take, one by one. As preload/cond.c does it, permits are given once the lock is free.
 class store {
 public:
     void put() {
@@ -34,22 +34,22 @@ public:
         hf_waiter *chosen = hf_condition_choose_one(&not_empty_);
         unlock();
         if (chosen)
-            hf_waiter_give_turn(chosen);
+            hf_waiter_give_permit(chosen);
     }
 
     void put_for_all(unsigned long count) {
-        hf_turns_owed owed = 0;
+        hf_permits_owed owed = 0;
         lock();
         things_ += count;
         put_ += count;
         hf_waiter *chosen = hf_condition_choose_all(&not_empty_), *next = nullptr;
         for (; chosen; chosen = next) {
             next = chosen->next_chosen;
-            hf_turns_owe(&owed, chosen);
+            hf_permits_owe(&owed, chosen);
         }
         unlock();
         if (owed)
-            hf_turns_give_all(owed);
+            hf_permits_give_all(owed);
     }
 
     // Waits for one; or, with a deadline, gives up.
@@ -80,7 +80,7 @@ private:
     }
     void unlock() { hf_word_unlock(&word_); }
 
-    // False when the time was over before its turn came.
+    // False when the time was over before its permit came.
     bool wait(const hf_deadline *deadline) {
         hf_waiter waiter;
         hf_condition_join(&not_empty_, &waiter, nullptr);
@@ -95,7 +95,7 @@ private:
     unsigned long things_ = 0, put_ = 0, taken_ = 0;
 };
 
-// Puts enough for everybody until it is destroyed: so whoever waits in the end has its turn, unless one was lost.
+// Puts enough for everybody until it is destroyed: so whoever waits in the end has its permit, unless one was lost.
 class supply {
 public:
     explicit supply(store &of)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Condition variables, step by step: one thread plays all waiters, whose sleeps it ends as their turns come.
+// Condition variables, step by step: one thread plays all waiters, whose sleeps it ends as their permits come.
 #include <atomic>
 #include <cerrno>
 #include <ctime>
@@ -38,18 +38,18 @@ struct condition : testing::Test {
         }
     }
 
-    void signal() { hf_waiter_give_turn(hf_condition_choose_one(&shared)); }
+    void signal() { hf_waiter_give_permit(hf_condition_choose_one(&shared)); }
 
-    static bool has_its_turn(hf_waiter &waiter) {
+    static bool has_its_permit(hf_waiter &waiter) {
         hf_deadline soon = {CLOCK_MONOTONIC, {}};
         clock_gettime(CLOCK_MONOTONIC, &soon.at);
         return hf_condition_sleep(&waiter, &soon) == 0;
     }
 
-    int turns_had() {
+    int permits_had() {
         int had = 0;
         for (hf_waiter &waiter : waiters)
-            had += has_its_turn(waiter);
+            had += has_its_permit(waiter);
         return had;
     }
 };
@@ -58,9 +58,9 @@ struct condition : testing::Test {
 TEST_F(condition, SignalsGoToTheFirstComers) {
     signal();
     signal();
-    EXPECT_TRUE(has_its_turn(waiters[0]));
-    EXPECT_TRUE(has_its_turn(waiters[1]));
-    EXPECT_FALSE(has_its_turn(waiters[2]));
+    EXPECT_TRUE(has_its_permit(waiters[0]));
+    EXPECT_TRUE(has_its_permit(waiters[1]));
+    EXPECT_FALSE(has_its_permit(waiters[2]));
 }
 
 TEST_F(condition, AllAreChosenOnce) {
@@ -78,7 +78,7 @@ TEST_F(condition, AWaiterMayLeaveFromAnywhere) {
         EXPECT_TRUE(hf_waiter_leave(&waiters[leaver]));
     for (size_t i = 0; i < waiters.size() - 3; i++)
         signal();
-    EXPECT_EQ(turns_had(), 13);
+    EXPECT_EQ(permits_had(), 13);
     EXPECT_EQ(hf_condition_choose_one(&shared), nullptr);
 }
 
@@ -86,7 +86,7 @@ TEST_F(condition, AWaiterMayLeaveFromAnywhere) {
 TEST_F(condition, ACancelledWaiterPassesItsSignalOn) {
     signal();
     hf_waiter_leave_cancelled(&waiters[0]);
-    EXPECT_TRUE(has_its_turn(waiters[1]));
+    EXPECT_TRUE(has_its_permit(waiters[1]));
 }
 
 // All other waiters have been chosen, so the memory may be used otherwise (condition.C4). Shown able to fail:
@@ -105,8 +105,8 @@ TEST_F(condition, ACancelledWaiterDoesNotTouchWhatMayBeGone) {
 TEST_F(condition, ACancelledWaiterThatWasNotSignalledJustGoes) {
     hf_waiter_leave_cancelled(&waiters[0]);
     signal();
-    EXPECT_TRUE(has_its_turn(waiters[1]));
-    EXPECT_EQ(turns_had(), 1); // that one, which stays
+    EXPECT_TRUE(has_its_permit(waiters[1]));
+    EXPECT_EQ(permits_had(), 1); // that one, which stays
 }
 
 // Shown able to fail: every second wake of use; a wake by a signal counted, too; the last use not halving the number.
@@ -114,8 +114,8 @@ TEST_F(condition, KnowsWhoIsWokenInVain) {
     auto broadcast = [this](unsigned locks_used) {
         for (hf_waiter *each = hf_condition_choose_all(&shared), *next; each; each = next) {
             next = each->next_chosen;
-            hf_waiter_give_turn(each);
-            EXPECT_TRUE(has_its_turn(*each));
+            hf_waiter_give_permit(each);
+            EXPECT_TRUE(has_its_permit(*each));
             hf_counters(hf_self())->acquisitions += 1 + locks_used; // the mutex again, and others
             hf_condition_join(&shared, each, nullptr);
         }
@@ -130,8 +130,8 @@ TEST_F(condition, KnowsWhoIsWokenInVain) {
 TEST_F(condition, SignalsAreNotInVain) {
     for (int i = 0; i < 100; i++) {
         hf_waiter *chosen = hf_condition_choose_one(&shared);
-        hf_waiter_give_turn(chosen);
-        EXPECT_TRUE(has_its_turn(*chosen));
+        hf_waiter_give_permit(chosen);
+        EXPECT_TRUE(has_its_permit(*chosen));
         hf_condition_join(&shared, chosen, nullptr);
     }
     EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
@@ -149,7 +149,7 @@ TEST_F(condition, IsZeroWithoutWaiters) {
     EXPECT_TRUE(is_zero(shared));
 }
 
-// In a child, since there is no way back. Shown able to fail: turns not given; a join that does not look.
+// In a child, since there is no way back. Shown able to fail: permits not given; a join that does not look.
 TEST_F(condition, ClosingWakesAllAndRefusesWhoComes) {
     pid_t child = fork();
     if (child == 0) {
@@ -160,7 +160,7 @@ TEST_F(condition, ClosingWakesAllAndRefusesWhoComes) {
             _exit(1);
         hf_conditions_close();
         for (hf_waiter &waiter : own)
-            if (!has_its_turn(waiter))
+            if (!has_its_permit(waiter))
                 _exit(2);
         if (!is_zero(one) || !is_zero(another))
             _exit(3);
@@ -172,13 +172,13 @@ TEST_F(condition, ClosingWakesAllAndRefusesWhoComes) {
 }
 
 TEST_F(condition, OwedTurnsAreGivenTogether) {
-    hf_turns_owed owed = 0;
-    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
-    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
-    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
-    EXPECT_EQ(turns_had(), 0);
-    hf_turns_give_all(owed);
-    EXPECT_EQ(turns_had(), 3);
+    hf_permits_owed owed = 0;
+    hf_permits_owe(&owed, hf_condition_choose_one(&shared));
+    hf_permits_owe(&owed, hf_condition_choose_one(&shared));
+    hf_permits_owe(&owed, hf_condition_choose_one(&shared));
+    EXPECT_EQ(permits_had(), 0);
+    hf_permits_give_all(owed);
+    EXPECT_EQ(permits_had(), 3);
 }
 
 // Shown able to fail: hf_waiter_move_to without the move (nobody is found), or without its announcement.
@@ -190,7 +190,7 @@ TEST(condition_move, WhoIsMovedSleepsOnAtTheMutex) {
         uint32_t word = HF_WORD_HELD;
         hf_condition_join(&shared, &waiter, nullptr);
         std::thread sleeper([&] { EXPECT_EQ(hf_condition_sleep(&waiter, nullptr), 0); });
-        // Not always enough for it to sleep; then nobody is moved, and it has its turn all the same.
+        // Not always enough for it to sleep; then nobody is moved, and it has its permit all the same.
         usleep(round < 50 ? 1000 : 20'000);
         hf_waiter *chosen = hf_condition_choose_all(&shared);
         ASSERT_EQ(chosen, &waiter);
@@ -206,30 +206,31 @@ TEST(condition_move, WhoIsMovedSleepsOnAtTheMutex) {
 }
 
 TEST_F(condition, AForkedChildHasNoneOfTheWaitersAndOwesThemNothing) {
-    hf_turns_owed owed = 0;
-    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    hf_permits_owed owed = 0;
+    hf_permits_owe(&owed, hf_condition_choose_one(&shared));
     pid_t child = fork();
     if (child == 0) {
-        hf_turns_give_all(owed);
+        hf_permits_give_all(owed);
         hf_waiter own;
         hf_condition_join(&shared, &own, nullptr);
         signal();
-        hf_turns_owed own_debt = owed; // a mutex that was locked at the fork
+        hf_permits_owed own_debt = owed; // a mutex that was locked at the fork
         hf_condition_join(&shared, &own, nullptr);
-        hf_turns_owe(&own_debt, hf_condition_choose_one(&shared));
-        hf_turns_give_all(own_debt);
-        _exit(turns_had() == 0 && has_its_turn(own) ? 0 : 1);
+        hf_permits_owe(&own_debt, hf_condition_choose_one(&shared));
+        hf_permits_give_all(own_debt);
+        _exit(permits_had() == 0 && has_its_permit(own) ? 0 : 1);
     }
     int status = -1;
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
 }
 
-// Shown able to fail: with the process's depth told by the four lower bits alone, the sixteenth descendant gives turns.
+// Shown able to fail: with the process's depth told by the four lower bits alone, the sixteenth descendant gives
+// permits.
 TEST_F(condition, ADescendantOwesNothingHoweverFarDown) {
     constexpr int far = 40;
-    hf_turns_owed owed = 0;
-    hf_turns_owe(&owed, hf_condition_choose_one(&shared));
+    hf_permits_owed owed = 0;
+    hf_permits_owe(&owed, hf_condition_choose_one(&shared));
     for (int depth = 1; depth <= far; depth++) {
         pid_t child = fork();
         if (child > 0) {
@@ -240,18 +241,18 @@ TEST_F(condition, ADescendantOwesNothingHoweverFarDown) {
             EXPECT_EQ(status, 0);
             break;
         }
-        hf_turns_give_all(owed);
-        hf_turns_owed own = owed; // begins anew: what it owes is its own alone
+        hf_permits_give_all(owed);
+        hf_permits_owed own = owed; // begins anew: what it owes is its own alone
         hf_waiter own_waiter{};
         own_waiter.state = HF_WAITER_CHOSEN;
-        hf_turns_owe(&own, &own_waiter);
-        if (waiters[0].turn == HF_TURN_GIVEN || own_waiter.next_chosen)
+        hf_permits_owe(&own, &own_waiter);
+        if (waiters[0].permit == HF_PERMIT_GIVEN || own_waiter.next_chosen)
             _exit(1);
         if (depth == far)
             _exit(0);
     }
-    hf_turns_give_all(owed);
-    EXPECT_EQ(turns_had(), 1);
+    hf_permits_give_all(owed);
+    EXPECT_EQ(permits_had(), 1);
 }
 
 // A handler of the program's that runs in forked children before Holdfast's own: as registered by the constructor of a

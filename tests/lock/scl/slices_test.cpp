@@ -37,7 +37,7 @@ constexpr std::uint64_t early = slice / 8;
 struct one {
     hf_share *share;
     hf_slice_waiter waiter{};
-    bool chosen() const { return waiter.turn & HF_TURN_CHOSEN; }
+    bool chosen() const { return waiter.wake_word & HF_WAKE_CHOSEN; }
 };
 
 class slices : public testing::Test {
@@ -94,7 +94,7 @@ TEST_F(slices, TakeTheMemoryThatIsDocumented) {
 
 TEST_F(slices, WhoComesFirstIsChosenAtOnce) {
     one a = make();
-    EXPECT_EQ(join(a, 0), &a.waiter.turn);
+    EXPECT_EQ(join(a, 0), &a.waiter.wake_word);
     EXPECT_TRUE(a.chosen());
     EXPECT_EQ(all.owner, a.share);
     EXPECT_EQ(all.slice_end, 0u) << "pending until it has the word";
@@ -126,7 +126,7 @@ TEST_F(slices, NobodyIsChosenWhileOneIsOnItsWay) {
     EXPECT_FALSE(b.chosen());
     EXPECT_EQ(all.timekeeper, &b.waiter) << "to see whether a is late";
     EXPECT_EQ(all.timekeeper_at, all.due_at);
-    EXPECT_EQ(begin(a, 100 * slice + 1), &b.waiter.turn);
+    EXPECT_EQ(begin(a, 100 * slice + 1), &b.waiter.wake_word);
     EXPECT_EQ(all.timekeeper, &b.waiter) << "woken, to keep the time from now on";
 }
 
@@ -134,7 +134,7 @@ TEST_F(slices, OneThatGivesUpIsFollowed) {
     one a = make(), b = make();
     join(a, 0);
     join(b, 1);
-    EXPECT_EQ(hf_slices_give_up(&all, a.share, origin + 2), &b.waiter.turn);
+    EXPECT_EQ(hf_slices_give_up(&all, a.share, origin + 2), &b.waiter.wake_word);
     EXPECT_TRUE(b.chosen());
 }
 
@@ -144,7 +144,7 @@ TEST_F(slices, AKeeperThatLeavesIsReplaced) {
     join(b, 1);
     join(c, 2);
     ASSERT_EQ(all.timekeeper, &b.waiter);
-    EXPECT_EQ(hf_slices_leave(&all, &b.waiter, origin + 3), &c.waiter.turn);
+    EXPECT_EQ(hf_slices_leave(&all, &b.waiter, origin + 3), &c.waiter.wake_word);
     EXPECT_EQ(all.timekeeper, &c.waiter);
     EXPECT_EQ(all.waiters, 1u);
 }
@@ -155,9 +155,9 @@ TEST_F(slices, AKeeperThatIsChosenIsReplacedWhenTheSliceBegins) {
     join(b, 1);
     join(c, 2);
     use(a, slice, slice);
-    EXPECT_EQ(choose(slice), &b.waiter.turn);
+    EXPECT_EQ(choose(slice), &b.waiter.wake_word);
     EXPECT_EQ(all.timekeeper, nullptr);
-    EXPECT_EQ(begin(b, slice + 1), &c.waiter.turn);
+    EXPECT_EQ(begin(b, slice + 1), &c.waiter.wake_word);
     EXPECT_EQ(all.timekeeper_at, origin + slice + 1 + early);
 }
 
@@ -287,7 +287,7 @@ TEST_F(slices, WhoComesDuringABanIsNotHeldUp) {
     join(b, slice + 1);
     EXPECT_TRUE(b.chosen());
     EXPECT_FALSE(a.chosen());
-    EXPECT_EQ(begin(b, slice + 2), &a.waiter.turn) << "a looks whether b uses its slice";
+    EXPECT_EQ(begin(b, slice + 2), &a.waiter.wake_word) << "a looks whether b uses its slice";
     EXPECT_EQ(all.timekeeper, &a.waiter);
 }
 
@@ -366,7 +366,7 @@ TEST_F(slices, ASliceOfNoLengthIsOverByEveryClock) {
     join(b, 101);
     begin(a, 102, 0);
     EXPECT_LE(all.slice_end, origin) << "what unlock asks";
-    EXPECT_EQ(choose(99), &b.waiter.turn);
+    EXPECT_EQ(choose(99), &b.waiter.wake_word);
     EXPECT_TRUE(b.chosen());
 }
 
@@ -389,7 +389,7 @@ TEST_F(slices, WhoIsChosenAndLateIsPassedOver) {
     EXPECT_TRUE(b.chosen());
     EXPECT_EQ(begin(a, 1), nullptr);
     EXPECT_EQ(all.slice_end, 0u) << "the slice is not a's any more";
-    EXPECT_EQ(begin(b, 2), &c.waiter.turn);
+    EXPECT_EQ(begin(b, 2), &c.waiter.wake_word);
     EXPECT_EQ(all.owner, b.share);
 }
 
@@ -465,7 +465,7 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerWaitsAtAnotherLock) {
     choose(3);
     EXPECT_FALSE(b.chosen()) << "the owner may come back at once";
     thread.in_slices = 1;
-    EXPECT_EQ(choose(4), &b.waiter.turn);
+    EXPECT_EQ(choose(4), &b.waiter.wake_word);
     EXPECT_TRUE(b.chosen());
 }
 
@@ -478,7 +478,7 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerSleepsForALockOfAnotherKind) {
     take(a, 0);
     join(b, 1);
     thread.asleep = 1;
-    EXPECT_EQ(choose(2), &b.waiter.turn);
+    EXPECT_EQ(choose(2), &b.waiter.wake_word);
     EXPECT_TRUE(b.chosen());
 }
 
@@ -486,7 +486,7 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerRetiresAndNobodyIsBannedForItsSake) {
     one a = make(), b = make();
     take(a, 0);
     join(b, 1);
-    EXPECT_EQ(hf_slices_retire(&all, a.share, origin + 2), &b.waiter.turn);
+    EXPECT_EQ(hf_slices_retire(&all, a.share, origin + 2), &b.waiter.wake_word);
     ASSERT_TRUE(b.chosen());
     begin(b, 3);
     use(b, slice, slice + 3);
@@ -513,7 +513,7 @@ TEST_F(slices, ASliceOfAnotherClockIsOverForWhoComes) {
     join(c, 2 - back);
     EXPECT_TRUE(b.chosen());
     EXPECT_FALSE(c.chosen());
-    EXPECT_EQ(begin(b, 3 - back), &c.waiter.turn) << "somebody is woken to keep the time from now on";
+    EXPECT_EQ(begin(b, 3 - back), &c.waiter.wake_word) << "somebody is woken to keep the time from now on";
     EXPECT_EQ(all.timekeeper_at, origin + 3 - back + early);
     hf_slices_look(&all, &c.waiter, origin + 4 - back);
     EXPECT_FALSE(c.chosen()) << "the slice is of this clock";

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A waiter's turn at a condition variable: the word that it sleeps on, with the kernel's compare, and every way out of
-// the sleep: the turn, a deadline, a cancellation at any instruction. C code: hf_condition_sleep, hf_waiter_leave,
-// hf_waiter_give_turn, hf_waiter_move_to in src/lock/posix/condition.c. condition.pml has lists, mutex and several
-// waiters, and takes a turn for one step.
+// A waiter's permit at a condition variable: the word that it sleeps on, with the kernel's compare, and every way out
+// of the sleep: the permit, a deadline, a cancellation at any instruction. C code: hf_condition_sleep, hf_waiter_leave,
+// hf_waiter_give_permit, hf_waiter_move_to in src/lock/posix/condition.c. condition.pml has lists, mutex and several
+// waiters, and takes a permit for one step.
 //
 //     NONE --- the waiter is about to sleep ---> ASLEEP
 //     NONE, ASLEEP --- the chooser gives it (and wakes whom it finds ASLEEP) ---> GIVEN
 //
 // MOVES: the chooser moves the sleep to the mutex's word, which somebody wakes later.
 //
-// C2  A CHOSEN waiter does not go before its turn, so its node is there as long as the chooser touches it.
+// C2  A CHOSEN waiter does not go before its permit, so its node is there as long as the chooser touches it.
 // And no deadlock: the waiter ends, however it is chosen.
 bit C2;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
 
-mtype = { NONE, ASLEEP, GIVEN, WAITING, CHOSEN, GONE, AWAKE, ON_TURN, ON_MUTEX };
+mtype = { NONE, ASLEEP, GIVEN, WAITING, CHOSEN, GONE, AWAKE, ON_PERMIT, ON_MUTEX };
 
-mtype turn = NONE;
+mtype permit = NONE;
 mtype state = WAITING;
 mtype sleep = AWAKE; // the kernel's: on which word the waiter sleeps
 bool node_is_gone;   // ghost
@@ -29,17 +29,17 @@ proctype Waiter() {
     bool may_leave = true; // by its deadline, or cancelled
 
     if // polls first, or not
-    :: turn == GIVEN -> goto out
+    :: permit == GIVEN -> goto out
     :: true
     fi;
 
 falls_asleep:
 #ifdef MUTANT_STORES_ASLEEP
-    turn = ASLEEP;
+    permit = ASLEEP;
 #else
     atomic {
         if
-        :: turn == NONE -> turn = ASLEEP
+        :: permit == NONE -> permit = ASLEEP
         :: else
         fi
     };
@@ -47,16 +47,16 @@ falls_asleep:
 
 looks:
     if
-    :: turn == GIVEN -> goto out
-    :: turn != GIVEN
+    :: permit == GIVEN -> goto out
+    :: permit != GIVEN
     :: may_leave -> goto leaves
     fi;
     atomic {
         if
 #ifdef MUTANT_SLEEPS_UNCOMPARED
-        :: true -> sleep = ON_TURN
+        :: true -> sleep = ON_PERMIT
 #else
-        :: turn == ASLEEP -> sleep = ON_TURN
+        :: permit == ASLEEP -> sleep = ON_PERMIT
         :: else -> goto looks
 #endif
         fi
@@ -74,7 +74,7 @@ leaves: // under the list's lock
         :: state == CHOSEN
         fi
     };
-#ifdef MUTANT_LEAVES_BEFORE_ITS_TURN
+#ifdef MUTANT_LEAVES_BEFORE_ITS_PERMIT
     goto out;
 #endif
     goto falls_asleep;
@@ -96,24 +96,24 @@ proctype Chooser() {
     touch();
     atomic {
         if
-        :: sleep == ON_TURN -> sleep = ON_MUTEX
+        :: sleep == ON_PERMIT -> sleep = ON_MUTEX
         :: else
         fi
     };
 #endif
     touch();
 #ifdef MUTANT_GIVES_UNLOOKED
-    before = turn;
-    turn = GIVEN;
+    before = permit;
+    permit = GIVEN;
 #else
-    atomic { before = turn; turn = GIVEN };
+    atomic { before = permit; permit = GIVEN };
 #endif
 #ifdef MUTANT_TOUCHES_AFTER_GIVING
     touch();
 #endif
     if
-    :: atomic { before == ASLEEP && sleep == ON_TURN -> sleep = AWAKE } // by the address alone
-    :: atomic { before != ASLEEP || sleep != ON_TURN }
+    :: atomic { before == ASLEEP && sleep == ON_PERMIT -> sleep = AWAKE } // by the address alone
+    :: atomic { before != ASLEEP || sleep != ON_PERMIT }
     fi;
 
 #ifdef MOVES
