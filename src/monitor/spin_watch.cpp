@@ -121,8 +121,8 @@ private:
 };
 
 spin_watch::spin_watch() {
-    if (!knows_wait_loops())
-        throw spin_watch_unavailable("busy-waiting detection knows the machine code of x86-64 alone");
+    if (auto reason = why_no_wait_loops())
+        throw spin_watch_unavailable(*reason);
     loaded_ = std::make_unique<loaded>();
     signals_blocked in_the_thread;
     reader_ = std::jthread([this](const std::stop_token &stop) {

@@ -16,11 +16,9 @@
 
 #include <algorithm>
 #include <array>
-#include <elf.h>
 #include <map>
 #include <set>
 
-#include "machine_code.h"
 #include "monitor/x86_instruction.hpp"
 
 namespace holdfast {
@@ -197,8 +195,8 @@ std::vector<std::size_t> find_wait_loop(std::span<const std::uint8_t> code, std:
     return search(code, at).ways_that_wait();
 }
 
-bool knows_wait_loops() {
-    return HF_ELF_MACHINE == EM_X86_64;
+std::optional<std::string> why_no_wait_loops() {
+    return std::nullopt;
 }
 
 } // namespace holdfast

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace holdfast {
@@ -13,7 +15,7 @@ namespace holdfast {
 // there is none. `code` is what is around it; anything unknown in it ends a way.
 std::vector<std::size_t> find_wait_loop(std::span<const std::uint8_t> code, std::size_t at);
 
-// Is this processor's machine code understood?
-bool knows_wait_loops();
+// Why no machine code is understood, as a sentence; nothing where it is.
+std::optional<std::string> why_no_wait_loops();
 
 } // namespace holdfast
