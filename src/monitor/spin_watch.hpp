@@ -24,8 +24,6 @@ struct spin_totals {
 
 class spin_watch {
 public:
-    static constexpr std::uint64_t sample_ns = 100'000; // of CPU time: the paper's
-
     // Watches what this thread starts from now on, from its next exec on. Throws spin_watch_unavailable.
     spin_watch();
     ~spin_watch();
@@ -35,6 +33,8 @@ public:
     spin_totals totals() const;
 
 private:
+    void follow(const std::stop_token &stop);
+
     struct loaded;
     std::unique_ptr<loaded> loaded_;
     std::jthread reader_;

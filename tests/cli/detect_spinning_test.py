@@ -2,12 +2,13 @@
 """holdfast run --detect-spinning: threads that spin in loops of their program's own give up their CPU, others are let
 alone.
 
-Shown able to fail: a signal sent to threads that block it (blocked); each short loop taken for one that waits (a
-program that computes).
+Shown able to fail: a signal sent to threads that block it (blocked); each short loop taken for one that waits, or
+the fast clock always on (a program that computes); the fast clock never on (spinners).
 """
 
 import os
 import re
+import resource
 import subprocess
 
 import pytest
@@ -52,10 +53,13 @@ def test_a_thread_that_does_not_take_the_signal_is_sent_none(holdfast, mode):
 
 @needs_bpf
 def test_a_program_that_computes_is_let_alone(holdfast):
-    result = run_on(1, holdfast, "--", TOKEN_RING, 2, 100000, "compute")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    result = run_on(1, holdfast, "--", TOKEN_RING, 2, 1000000, "compute")
+    used_ms = (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before) * 1000
     assert result.returncode == 0, result
     counted = spinning(result)
     assert counted["samples while others waited"] > 100 and counted["spinning detected"] == 0, counted
+    assert counted["samples"] <= used_ms * 2, counted  # the slow clock's alone
 
 
 @needs_bpf

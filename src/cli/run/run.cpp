@@ -169,7 +169,7 @@ std::unique_ptr<spin_watch> watch_spinning() {
 }
 
 void print_spinning(const spin_totals &totals) {
-    say("holdfast: busy-waiting detection by sampling, each {} us of a thread's time\n", spin_watch::sample_ns / 1000);
+    say("holdfast: busy-waiting detection by sampling\n");
     print_count("samples", totals.samples);
     print_count("samples while others waited", totals.contested);
     print_count("instructions of wait loops", totals.loops);

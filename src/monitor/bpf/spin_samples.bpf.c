@@ -6,7 +6,8 @@
 //
 //              wanted by others               in a loop that waits       in it again, same stack pointer
 //     any sample ----------> code is looked up ----------------> seen once ----------------> signal, from the beginning
-//                              | unknown
+//                              | unknown                            | at the slow clock's tick
+//                              |                                    +-----> the reader lets the fast clock run
 //                              +-----> to the reader, if the sample before was near it
 //
 // spin.D1  A thread that has its CPU to itself is never signalled: nobody else is queued there at either sample.
@@ -14,6 +15,8 @@
 //     is ours and the thread does not block it. The thread is in user space, and handles it before its next
 //     instruction, or the one after (the kernel sends it by an interrupt to this CPU).
 // spin.D3  An answer holds for the bytes that it was given for: code that was replaced is asked for anew.
+// spin.D4  Two samples in a row are half a fast tick to five ticks apart: not the two clocks' of one moment, and not the
+//     slow one's, between which a thread may have taken its lock and gone on many times.
 #include "monitor/bpf/kernel_types.h"
 
 #include <bpf/bpf_helpers.h>
@@ -32,6 +35,7 @@ enum { PLACES = 16384, SEEN_BYTES = 64 * 1024, NEAR_BYTES = 128 };
 // The sample before, on each CPU.
 struct last_sample {
     uint64_t address, stack;
+    uint64_t taken_ns;
     uint64_t switches; // of the CPU, when it was taken
     uint32_t thread;   // 0: none that could be of use
     uint8_t waits;     // it was in a loop that waits
@@ -59,6 +63,7 @@ struct {
 } seen SEC(".maps");
 
 uint64_t counts[HF_SPIN_COUNTS];
+uint32_t suspected; // the reader has been told, and takes it back when it would hear more
 
 static void count(enum hf_spin_count what) {
     __sync_fetch_and_add(element(counts, what), 1);
@@ -79,6 +84,12 @@ static void ask_reader(const struct hf_code_place *place, uint64_t first_bytes) 
     struct hf_code_known answer_to_come = {.first_bytes = first_bytes};
     bpf_map_update_elem(&known, place, &answer_to_come, 0);
     bpf_ringbuf_submit(asked, 0);
+}
+
+static void suspect(void) {
+    uint8_t says = 1;
+    if (!suspected && !__sync_lock_test_and_set(&suspected, 1))
+        bpf_ringbuf_output(&seen, &says, sizeof(says), 0);
 }
 
 static bool is_near(uint64_t address, uint64_t other) {
@@ -136,6 +147,10 @@ int at_sample(struct sampled_context *sample) {
     struct task_struct *task = bpf_get_current_task_btf();
     if (!before || !IS_USER_CODE(sample))
         return 0;
+    uint64_t now = bpf_ktime_get_ns(), passed = now - before->taken_ns;
+    if (passed < HF_FAST_TICK_NS / 2)
+        return 0;
+    before->taken_ns = now;
     count(HF_SPIN_SAMPLES);
     struct cfs_rq *queue = task->se.cfs_rq;
     if (runnable_in(queue) < 2) {
@@ -147,11 +162,14 @@ int at_sample(struct sampled_context *sample) {
     uint32_t thread = numbers;
     uint64_t switches = queue->rq->nr_switches;
     bool is_same = before->thread == thread && before->stack == stack && is_near(address, before->address);
+    bool in_a_row = passed < 5 * HF_FAST_TICK_NS;
     if (before->signalled && before->thread == thread && before->switches == switches)
         count(HF_SPIN_IN_VAIN);
     bool waits = waits_at(address, numbers >> 32, before);
     bool signalled = false;
-    if (waits && is_same && before->waits) {
+    if (waits)
+        suspect();
+    if (waits && is_same && in_a_row && before->waits) {
         count(HF_SPIN_DETECTIONS);
         signalled = make_yield(task);
     }

@@ -3,6 +3,10 @@
 #ifndef HF_MONITOR_BPF_SPIN_SAMPLES_H
 #define HF_MONITOR_BPF_SPIN_SAMPLES_H
 
+// The two clocks' ticks, of a thread's own time. The slow one always runs; the fast one only where a sample of the slow
+// one found a thread that seems to spin, since a tick costs a virtual machine 12 us.
+enum { HF_SLOW_TICK_NS = 1000000, HF_FAST_TICK_NS = 100000 };
+
 enum { HF_CODE_BYTES = 256, HF_CODE_BEFORE = 128 }; // around an instruction
 
 struct hf_code_place {
@@ -16,6 +20,8 @@ struct hf_code_seen {
     struct hf_code_place place;
     uint8_t code[HF_CODE_BYTES]; // from HF_CODE_BEFORE bytes before the address on; 0: not readable
 };
+
+// Another record of the ring, of one byte, says: a thread seems to spin, let the fast clock run.
 
 // And its answer, for as long as these bytes are there.
 struct hf_code_known {
