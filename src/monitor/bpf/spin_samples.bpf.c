@@ -15,8 +15,8 @@
 //     is ours and the thread does not block it. The thread is in user space, and handles it before its next
 //     instruction, or the one after (the kernel sends it by an interrupt to this CPU).
 // spin.D3  An answer holds for the bytes that it was given for: code that was replaced is asked for anew.
-// spin.D4  Two samples in a row are half a fast tick to five ticks apart: not the two clocks' of one moment, and not the
-//     slow one's, between which a thread may have taken its lock and gone on many times.
+// spin.D4  Two samples in a row are half a fast tick to five ticks apart: not the two clocks' of one moment, and not
+//     the slow one's, between which a thread may have taken its lock and gone on many times.
 #include "monitor/bpf/kernel_types.h"
 
 #include <bpf/bpf_helpers.h>
