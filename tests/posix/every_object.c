@@ -2,15 +2,18 @@
 // A program that uses every kind of POSIX lock under contention, and nothing else: to be run in sandboxes, beside other
 // preloads, and with functions of its own by the names of libc's (CMakeLists.txt). No call of it has a deadline.
 //
-// usage: every_object [--sandbox kill|refuse [--exec]]
+// usage: every_object [--sandbox kill|refuse|kill-membarrier [--exec]]
 //   kill     a seccomp filter that kills for each call which is neither glibc's for this program nor in
 //            docs/sandboxes.md
 //   refuse   one that answers EPERM, also to what Holdfast alone asks for
+//   kill-membarrier   one that kills for that call alone, which glibc's locks never make: of all threads, at a moment at
+//            which some use every object
 //   --exec   executes itself inside the filter, which must allow what a program's start needs, too
 //
 // Ends with 0, or 1 and one sentence on what went wrong. Killed by an alarm when it hangs.
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +34,8 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
+static atomic_int begun;
+static atomic_bool has_entered;
 
 static _Noreturn void fail(const char *what) {
     fprintf(stderr, "every_object: %s\n", what);
@@ -122,9 +127,33 @@ static void run(void *(*function)(void *)) {
         pthread_join(threads[i], NULL);
 }
 
+static void *use_while_another_enters(void *number) {
+    atomic_fetch_add(&begun, 1);
+    while (!has_entered) {
+        use_mutexes(number);
+        use_rwlocks(number);
+    }
+    return NULL;
+}
+
+// Unlocks without an atomic instruction have been found out to pay by then, so that sleepers need the call.
+static void enter_while_others_lock(void) {
+    pthread_t threads[THREADS];
+    for (intptr_t i = 0; i < THREADS; i++)
+        check(pthread_create(&threads[i], NULL, use_while_another_enters, (void *)i) == 0, "no thread");
+    while (begun < THREADS)
+        sched_yield();
+    check(enter_sandbox_without_membarrier(), "the kernel refuses the filter");
+    has_entered = true;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv) {
     alarm(200);
-    if (argc > 2 && strcmp(argv[1], "--sandbox") == 0) {
+    if (argc == 3 && strcmp(argv[1], "--sandbox") == 0 && strcmp(argv[2], "kill-membarrier") == 0) {
+        enter_while_others_lock();
+    } else if (argc > 2 && strcmp(argv[1], "--sandbox") == 0) {
         bool kills = strcmp(argv[2], "kill") == 0, executes = argc > 3;
         check(enter_sandbox(kills, executes), "the kernel refuses the filter");
         if (executes)

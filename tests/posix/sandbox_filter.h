@@ -76,10 +76,30 @@ static void refuse_what_glibc_does_without(struct filter *filter) {
 
 #define ALLOW(filter, calls) allow(filter, calls, sizeof(calls) / sizeof((calls)[0]))
 
+static bool install(struct filter *filter, unsigned flags) {
+    struct sock_fprog program = {.len = filter->length, .filter = filter->code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
+}
+
+static void load_number(struct filter *filter) {
+    add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+}
+
+// All threads' of the process.
+static bool enter_sandbox_without_membarrier(void) {
+    static struct filter filter;
+    load_number(&filter);
+    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1));
+    add(&filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+    add(&filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    return install(&filter, SECCOMP_FILTER_FLAG_TSYNC);
+}
+
 // The calling thread's, and from then on of all that it starts.
 static bool enter_sandbox(bool kills, bool executes) {
     static struct filter filter;
-    add(&filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+    load_number(&filter);
     if (!kills)
         refuse_what_glibc_does_without(&filter);
     ALLOW(&filter, of_glibc);
@@ -91,9 +111,7 @@ static bool enter_sandbox(bool kills, bool executes) {
         ALLOW(&filter, of_holdfasts_start);
     add(&filter,
         (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, kills ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM));
-    struct sock_fprog program = {.len = filter.length, .filter = filter.code};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+    return install(&filter, 0);
 }
 
 #endif
