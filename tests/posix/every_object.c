@@ -6,8 +6,8 @@
 //   kill     a seccomp filter that kills for each call which is neither glibc's for this program nor in
 //            docs/sandboxes.md
 //   refuse   one that answers EPERM, also to what Holdfast alone asks for
-//   kill-membarrier   one that kills for that call alone, which glibc's locks never make: of all threads, at a moment at
-//            which some use every object
+//   kill-membarrier
+//            one that kills for that call alone, which glibc's locks never make: of all threads, while some lock
 //   --exec   executes itself inside the filter, which must allow what a program's start needs, too
 //
 // Ends with 0, or 1 and one sentence on what went wrong. Killed by an alarm when it hangs.
