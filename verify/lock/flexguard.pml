@@ -86,7 +86,7 @@ proctype Thread(byte me) {
 #endif
     byte other;      // `before` in hf_queue_enter, `after` in hf_queue_leave
     bool slept;      // `held` is HF_WORD_HELD_WITH_SLEEPERS
-    bool acquired;   // in spin_in_queue
+    bool acquired;   // in the queue
     bool last_round, last_user;
 #if defined(MUTANT_RELEASE_CHECKS_THEN_STORES) || defined(MUTANT_WAKE_BEFORE_RELEASE)
     byte seen;
@@ -152,7 +152,7 @@ waiting:
     :: atomic { other != NULL -> RECORD(other); next[other] = me; other = NULL }
     fi;
 
-    // spin_in_queue
+    // the places QUEUE and HEAD (lock/wait/next_step.h)
 polling:
     if
     :: queue_state[me] == HF_QUEUE_HEAD ->
@@ -224,7 +224,7 @@ idle:
         fi
     };
 
-    // poll_while_hot: a look at a time, outside the queue. Looks that find the word taken change nothing but that
+    // The place HOT: a look at a time, outside the queue. Looks that find the word taken change nothing but that
     // they touch it, as the announcement does.
 looking:
     if

@@ -38,14 +38,12 @@
 
 #include "base/clock.h"
 #include "lock/flexguard/flexguard_lock.h"
-#include "lock/wait/lock_history.h"
+#include "lock/wait/next_step.h"
 #include "lock/wait/realtime_waiters.h"
 #include "lock/wait/spin_budget.h"
-#include "lock/wait/yield_policy.h"
 #include "park/deadline.h"
+#include "park/yield.h"
 #include "thread/left_wait.h"
-
-enum { HF_PASSING_POLLS = 64 };
 
 static inline bool is_free(uint32_t state) {
     return state == HF_WORD_FREE;
@@ -67,193 +65,207 @@ static bool take_or_announce(uint32_t *word, struct hf_thread_record *self, cons
     return false;
 }
 
-enum sample {
-    SAMPLE_ACQUIRES, // the lock is held, and the caller critical: a head is so by its place in the queue, and by its
-                     // depth before the head is given away
-    SAMPLE_DEFERS,   // the word is FREE, for an owner that comes back for it
-    SAMPLE_FAILS,
+// A wait, and who waits.
+struct waiter {
+    struct hf_left_wait left;
+    uint32_t *word;
+    hf_queue_tail *tail;
+    const hf_release_count *releases;
+    struct hf_thread_record *self;
+    const struct hf_deadline *deadline;
+    struct hf_wait *wait;
+    enum hf_word_state held; // how it takes the word
+    bool counted;            // as a sleeper
+    struct hf_realtime_waiter realtime;
+    struct hf_spin_budget budget;
+    struct hf_wait_state state;
 };
 
-static enum sample try_word(uint32_t *word, struct hf_thread_record *self, enum hf_word_state held) {
-    give_way(word, NULL);
-    return hf_flexguard_try_word(word, self, held) ? SAMPLE_ACQUIRES : SAMPLE_FAILS;
+static bool try_word(const struct waiter *waiter) {
+    give_way(waiter->word, NULL);
+    return hf_flexguard_try_word(waiter->word, waiter->self, waiter->held);
 }
 
-static enum sample sample_word(uint32_t *word, const hf_release_count *releases, struct hf_defer *defer,
-                               struct hf_thread_record *self, enum hf_word_state held) {
-    bool is_free = hf_load_relaxed(word) == HF_WORD_FREE;
-    hf_release_count count = hf_load_relaxed(releases);
-    if (is_free && hf_defer_barges_at_once(defer, count)) {
-        if (try_word(word, self, held) == SAMPLE_ACQUIRES)
-            return SAMPLE_ACQUIRES;
-        is_free = false; // somebody was faster
+// True if the word was taken meanwhile.
+static bool sample_word(const struct waiter *waiter, struct hf_wait_sample *sample) {
+    sample->is_free = hf_load_relaxed(waiter->word) == HF_WORD_FREE;
+    sample->releases = hf_load_relaxed(waiter->releases);
+    if (sample->is_free && hf_wait_takes_at_once(&waiter->state, sample->releases)) {
+        if (try_word(waiter))
+            return true;
+        sample->is_free = false; // somebody was faster
     }
-    uint64_t now_ns = hf_monotonic_ns();
-    hf_defer_learn(defer, is_free, count, now_ns);
-    struct hf_lock_history *history = hf_history_of(releases);
-    defer->batches = !defer->hot && hf_history_defers_unhot(history, releases, count, now_ns) &&
-                     hf_defer_has_time_for_batches(defer, now_ns);
-    if (!is_free)
-        return hf_defer_announces(defer, count, now_ns) && take_or_announce(word, self, NULL) ? SAMPLE_ACQUIRES
-                                                                                              : SAMPLE_FAILS;
-    if (!hf_defer_barges(defer, now_ns) && (defer->batches || hf_history_defers(history, releases, count, now_ns)))
-        return SAMPLE_DEFERS;
-    return try_word(word, self, held);
-}
-
-// Polls in the queue. True with the lock held and the caller critical; false when it is time to sleep.
-static bool spin_in_queue(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
-                          struct hf_thread_record *self, enum hf_word_state held) {
-    bool acquired = false, head = false;
-    struct hf_defer defer = {0};
-    int pauses = 0;
-    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, releases);
-    hf_queue_enter(tail, self);
-    while (hf_spin_budget_lasts(&budget, 1 + pauses)) {
-        if (head) {
-            acquired = sample_word(word, releases, &defer, self, held) == SAMPLE_ACQUIRES;
-            if (acquired)
-                break;
-            pauses = hf_pauses_before_next_sample(pauses, &defer);
-        } else if (hf_queue_is_head(self)) {
-            head = true;
-            budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, releases);
-            defer = hf_defer_begin(hf_load_relaxed(releases), hf_monotonic_ns());
-        }
-        hf_pause_between_samples(pauses);
-        if (!head)
-            hf_polls_alike_counted(budget.polls_left, -1, hf_spin_budget_polls_alike(&budget));
-    }
-    hf_queue_leave(tail, self);
-    return acquired;
+    sample->now_ns = hf_monotonic_ns();
+    return false;
 }
 
 // A woken waiter may be the only one that was woken, while others sleep (word.I2). Before it yields it announces them
 // again, as if it were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when
 // it looked.
-static bool wake_is_passed_on(uint32_t *word, enum hf_word_state held) {
-    if (held == HF_WORD_HELD)
+static bool wake_is_passed_on(const struct waiter *waiter) {
+    if (waiter->held == HF_WORD_HELD)
         return true;
     for (int polls = 0; polls < HF_PASSING_POLLS; polls++) {
-        uint32_t state = hf_load_relaxed(word);
+        uint32_t state = hf_load_relaxed(waiter->word);
         if (state == HF_WORD_HELD_WITH_SLEEPERS ||
-            (state == HF_WORD_HELD && hf_cas_relaxed(word, HF_WORD_HELD, HF_WORD_HELD_WITH_SLEEPERS)))
+            (state == HF_WORD_HELD && hf_cas_relaxed(waiter->word, HF_WORD_HELD, HF_WORD_HELD_WITH_SLEEPERS)))
             return true;
         hf_pause();
     }
     return false;
 }
 
-// A waiter that defers: whether it has yielded its CPU meanwhile.
-static bool yields_cpu(uint32_t *word, const hf_release_count *releases, struct hf_yields *yields,
-                       struct hf_defer *defer, enum hf_word_state held, struct hf_wait *wait) {
-    enum hf_cpu_contention contention = hf_contention_to_yield_to(yields, wait->self, releases);
-    if (contention == HF_CPU_UNCONTENDED || !wake_is_passed_on(word, held))
-        return false;
-    *defer = hf_yield_cpu_to(contention, releases, yields, wait);
-    return true;
+// A waiter keeps its CPU while it has a wake that it can't pass on.
+static void sample_cpu(const struct waiter *waiter, struct hf_wait_sample *sample) {
+    hf_sample_cpu(sample, waiter->self);
+    if (hf_cpu_is_to_be_left(sample) && !wake_is_passed_on(waiter))
+        sample->cpu = HF_CPU_UNCONTENDED;
 }
 
-// Polls outside the queue, whose head may not run. True with the lock held and the caller critical.
-static bool poll_while_hot(uint32_t *word, const hf_release_count *releases, struct hf_thread_record *self,
-                           enum hf_word_state held, struct hf_yields *yields, struct hf_wait *wait) {
-    struct hf_defer defer = hf_defer_begin(hf_load_relaxed(releases), hf_monotonic_ns());
-    if (!hf_history_may_find_it_hot(hf_history_of(releases), releases, defer.seen, defer.window_ns,
-                                    !hf_is_in_switch_storm()))
-        return false;
-    int pauses = HF_HOT_PAUSES;
-    hf_pause_between_samples(pauses);
-    if (hf_load_relaxed(releases) == defer.seen)
-        return false;
-    for (int polls = 0; defer.hot && polls < HF_SPIN_BUDGET_POLLS; polls += 1 + pauses) {
-        enum sample sample = sample_word(word, releases, &defer, self, held);
-        if (sample == SAMPLE_ACQUIRES) {
-            if (yields->last_ns != 0)
-                hf_history_begin_turn(hf_history_of(releases), hf_monotonic_ns());
-            return true;
+// What the waiter's place asks for. True if the word was taken meanwhile.
+static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *sample) {
+    struct hf_thread_record *self = waiter->self;
+    switch (waiter->state.place) {
+    case HF_AT_BEGIN: sample->spins = hf_spinning_pays() && hf_queue_may_enter(self); break;
+    case HF_AT_QUEUE:
+        sample->spins = hf_spin_budget_lasts(&waiter->budget, 1);
+        sample->is_head = sample->spins && hf_queue_is_head(self);
+        if (sample->is_head) {
+            waiter->budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, waiter->releases);
+            hf_sample_releases(sample, waiter->releases);
         }
-        pauses = hf_pauses_before_next_sample(pauses, &defer);
-        if (sample == SAMPLE_DEFERS && defer.hot && yields_cpu(word, releases, yields, &defer, held, wait))
-            pauses = HF_HOT_PAUSES;
-        hf_pause_between_samples(pauses);
+        break;
+    case HF_AT_HEAD:
+        sample->spins = hf_spin_budget_lasts(&waiter->budget, 1 + waiter->state.pauses);
+        return sample->spins && sample_word(waiter, sample);
+    case HF_AT_LOCK:
+        hf_sample_releases(sample, waiter->releases);
+        sample->in_storm = hf_is_in_switch_storm();
+        break;
+    case HF_AT_SECOND_SAMPLE: sample->releases = hf_load_relaxed(waiter->releases); break;
+    case HF_AT_HOT: return sample_word(waiter, sample);
+    case HF_AT_CPU: sample_cpu(waiter, sample); break;
+    case HF_AT_SLEEP_END:
+    case HF_AT_YIELD_END: hf_sample_after_yield(sample, self, waiter->releases); break;
+    case HF_AT_END: break;
+    case HF_AT_WOKEN: sample->now_ns = hf_monotonic_ns(); break;
+    case HF_AT_DESIGNATED_SLEEP_END: hf_sample_releases(sample, waiter->releases); break;
+    case HF_AT_DESIGNATED:
+        sample->spins = hf_wait_polls_as_designated(&waiter->state, hf_monotonic_ns());
+        sample->is_free = sample->spins && hf_load_relaxed(waiter->word) == HF_WORD_FREE;
+        break;
     }
     return false;
 }
-
-// wait.P5: a designated waker takes a word that is FREE for a moment. True with the lock held and the caller critical.
-static bool poll_as_designated_waker(uint32_t *word, struct hf_thread_record *self) {
-    uint64_t since_ns = hf_monotonic_ns();
-    do {
-        if (hf_load_relaxed(word) == HF_WORD_FREE &&
-            try_word(word, self, HF_WORD_HELD_WITH_SLEEPERS) == SAMPLE_ACQUIRES)
-            return true;
-        hf_pause();
-    } while (hf_ns_since(since_ns, hf_monotonic_ns()) < HF_DESIGNATED_POLL_NS);
-    return false;
-}
-
-struct leaving {
-    struct hf_left_wait left;
-    uint32_t *word;
-    hf_queue_tail *tail;
-    bool counted; // as a sleeper
-    struct hf_realtime_waiter realtime;
-};
 
 // It may be the one sleeper that was woken: another one goes on in its place (word.I2).
 static void undo(struct hf_left_wait *left) {
-    struct leaving *leaving = (struct leaving *)left;
+    struct waiter *waiter = (struct waiter *)left;
     if (left->was_unqueued && !hf_queue_may_enter(left->self))
-        hf_queue_leave(leaving->tail, left->self);
-    if (leaving->counted)
-        hf_sleeper_goes(leaving->word);
-    hf_realtime_leave(&leaving->realtime);
-    hf_word_wake(leaving->word);
+        hf_queue_leave(waiter->tail, left->self);
+    if (waiter->counted)
+        hf_sleeper_goes(waiter->word);
+    hf_realtime_leave(&waiter->realtime);
+    hf_word_wake(waiter->word);
 }
 
-static void unwound(struct leaving *leaving) {
-    hf_left_wait_unwound(&leaving->left);
+static void unwound(struct waiter *waiter) {
+    hf_left_wait_unwound(&waiter->left);
 }
 
-static __attribute__((noinline)) int go_on_waiting(uint32_t *word, hf_queue_tail *tail,
-                                                   const hf_release_count *releases, struct hf_thread_record *self,
-                                                   const struct hf_deadline *deadline, enum hf_word_state held,
-                                                   struct hf_yields yields, struct hf_wait *wait, bool *counted) {
-    for (;;) {
-        if (hf_spinning_pays() && hf_queue_may_enter(self)) {
-            if (spin_in_queue(word, tail, releases, self, held)) {
-                hf_count(self, spun);
-                return 0;
-            }
-            hf_count(self, mode_switches);
-        }
-        if (poll_while_hot(word, releases, self, held, &yields, wait)) {
-            hf_count(self, spun);
-            return 0;
-        }
-        hf_sleeper_comes(word);
-        hf_store_relaxed(counted, true);
-        if (take_or_announce(word, self, NULL)) {
-            hf_store_relaxed(counted, false);
-            hf_sleeper_goes(word);
-            return 0;
-        }
-        held = HF_WORD_HELD_WITH_SLEEPERS; // word.I2
-        hf_count(self, blocked);
-        hf_hint_look_again();
-        hf_wait_falls_asleep(wait);
-        uint64_t since_ns = hf_monotonic_ns();
-        int error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
-        hf_store_relaxed(counted, false);
-        hf_sleeper_goes(word);
-        hf_wait_awakes(wait);
-        if (error == ETIMEDOUT)
-            return ETIMEDOUT;
-        if (hf_designated_waker_sleeps(releases, since_ns, &yields, wait) && poll_as_designated_waker(word, self)) {
-            hf_count(self, spun);
-            return 0;
-        }
+static void count_as_sleeper(struct waiter *waiter) {
+    hf_sleeper_comes(waiter->word);
+    hf_store_relaxed(&waiter->counted, true);
+}
+
+static void count_no_more(struct waiter *waiter) {
+    hf_store_relaxed(&waiter->counted, false);
+    hf_sleeper_goes(waiter->word);
+}
+
+// Until woken, or ETIMEDOUT.
+static int sleep_on_word(struct waiter *waiter) {
+    hf_count(waiter->self, blocked);
+    hf_hint_look_again();
+    hf_wait_falls_asleep(waiter->wait);
+    waiter->state.since_ns = hf_monotonic_ns();
+    return hf_futex_wait(waiter->word, HF_WORD_HELD_WITH_SLEEPERS, waiter->deadline);
+}
+
+enum outcome { WAITS_ON, ACQUIRED, ACQUIRED_UNSPUN, TIMED_OUT };
+
+static enum outcome fall_asleep(struct waiter *waiter) {
+    count_as_sleeper(waiter);
+    if (take_or_announce(waiter->word, waiter->self, NULL)) {
+        count_no_more(waiter);
+        return ACQUIRED_UNSPUN;
     }
+    waiter->held = HF_WORD_HELD_WITH_SLEEPERS; // word.I2
+    int error = sleep_on_word(waiter);
+    count_no_more(waiter);
+    hf_wait_awakes(waiter->wait);
+    return error == ETIMEDOUT ? TIMED_OUT : WAITS_ON;
+}
+
+static void pause_before_sample(struct waiter *waiter) {
+    hf_pause_between_samples(waiter->state.pauses);
+    if (waiter->state.place == HF_AT_QUEUE)
+        hf_polls_alike_counted(waiter->budget.polls_left, -1, hf_spin_budget_polls_alike(&waiter->budget));
+}
+
+static enum outcome take_step(struct waiter *waiter, enum hf_wait_step step) {
+    switch (step) {
+    case HF_WAIT_SAMPLE: return WAITS_ON;
+    case HF_WAIT_PAUSE: break;
+    case HF_WAIT_TAKE:
+        if (try_word(waiter))
+            return ACQUIRED;
+        break;
+    case HF_WAIT_ANNOUNCE:
+        if (take_or_announce(waiter->word, waiter->self, NULL))
+            return ACQUIRED;
+        break;
+    case HF_WAIT_ENTER:
+        waiter->budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, waiter->releases);
+        hf_queue_enter(waiter->tail, waiter->self);
+        return WAITS_ON;
+    case HF_WAIT_LEAVE:
+        hf_queue_leave(waiter->tail, waiter->self);
+        hf_count(waiter->self, mode_switches);
+        return WAITS_ON;
+    case HF_WAIT_YIELD: hf_yield(); return WAITS_ON;
+    case HF_WAIT_TIMED_SLEEP: hf_timed_sleep_in_wait(waiter->wait, waiter->state.sleep_ns); return WAITS_ON;
+    case HF_WAIT_BLOCK: return fall_asleep(waiter);
+    }
+    pause_before_sample(waiter);
+    return WAITS_ON;
+}
+
+// The caller is critical, by its place in the queue and by its depth before the head is given away.
+static void leave_with_lock(struct waiter *waiter, struct hf_lock_history *history, bool is_head) {
+    if (is_head)
+        hf_queue_leave(waiter->tail, waiter->self);
+    else if (hf_wait_begins_turn(&waiter->state))
+        hf_history_begin_turn(history, hf_monotonic_ns());
+    hf_count(waiter->self, spun);
+}
+
+static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, struct hf_yields yields) {
+    struct hf_lock_history *history = hf_history_of(waiter->releases);
+    enum outcome outcome = WAITS_ON;
+    enum hf_wait_place place;
+    waiter->state = hf_wait_state_begin(yields);
+    do {
+        struct hf_wait_sample sample = {0};
+        place = waiter->state.place;
+        if (sample_what_is_asked(waiter, &sample))
+            outcome = ACQUIRED;
+        else
+            outcome = take_step(waiter, hf_wait_next(&waiter->state, history, waiter->releases, &sample));
+    } while (outcome == WAITS_ON);
+    if (outcome == ACQUIRED)
+        leave_with_lock(waiter, history, place == HF_AT_HEAD);
+    return outcome == TIMED_OUT ? ETIMEDOUT : 0;
 }
 
 // Polls the word, which tells its owners of a sleeper, while spinning pays; once where it does not. True with the lock
@@ -274,28 +286,21 @@ static bool poll_before_others(uint32_t *word, const hf_release_count *releases,
 }
 
 // It counts as a sleeper all the time: owners that store FREE plainly would not see what it announces.
-static __attribute__((noinline)) int go_before_others(const hf_release_count *releases, struct hf_thread_record *self,
-                                                      const struct hf_deadline *deadline, struct hf_wait *wait,
-                                                      struct leaving *leaving) {
-    uint32_t *word = leaving->word;
+static __attribute__((noinline)) int go_before_others(struct waiter *waiter) {
+    struct hf_thread_record *self = waiter->self;
     int error = 0;
-    hf_sleeper_comes(word);
-    hf_store_relaxed(&leaving->counted, true);
+    count_as_sleeper(waiter);
     while (error != ETIMEDOUT) {
-        if (poll_before_others(word, releases, self, &leaving->realtime)) {
+        if (poll_before_others(waiter->word, waiter->releases, self, &waiter->realtime)) {
             hf_count(self, spun);
             break;
         }
-        if (take_or_announce(word, self, &leaving->realtime))
+        if (take_or_announce(waiter->word, self, &waiter->realtime))
             break;
-        hf_count(self, blocked);
-        hf_hint_look_again();
-        hf_wait_falls_asleep(wait);
-        error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
-        hf_wait_awakes(wait);
+        error = sleep_on_word(waiter);
+        hf_wait_awakes(waiter->wait);
     }
-    hf_store_relaxed(&leaving->counted, false);
-    hf_sleeper_goes(word);
+    count_no_more(waiter);
     return error == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
@@ -303,18 +308,24 @@ static __attribute__((noinline)) int go_before_others(const hf_release_count *re
 static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                    struct hf_thread_record *self, const struct hf_deadline *deadline,
                                    enum hf_word_state held, struct hf_yields yields, struct hf_wait *wait) {
-    __attribute__((cleanup(unwound))) struct leaving leaving = {.word = word, .tail = tail};
+    __attribute__((cleanup(unwound))) struct waiter waiter = {.word = word,
+                                                              .tail = tail,
+                                                              .releases = releases,
+                                                              .self = self,
+                                                              .deadline = deadline,
+                                                              .wait = wait,
+                                                              .held = held};
     unsigned priority = hf_realtime_priority();
-    hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);
+    hf_left_wait_begin(&waiter.left, self, self->critical.critical_depth, undo);
     int error;
     if (HF_LIKELY(priority == 0)) {
-        error = go_on_waiting(word, tail, releases, self, deadline, held, yields, wait, &leaving.counted);
+        error = go_on_waiting(&waiter, yields);
     } else {
-        hf_realtime_join(&leaving.realtime, word, priority);
-        error = go_before_others(releases, self, deadline, wait, &leaving);
-        hf_realtime_leave(&leaving.realtime);
+        hf_realtime_join(&waiter.realtime, word, priority);
+        error = go_before_others(&waiter);
+        hf_realtime_leave(&waiter.realtime);
     }
-    hf_left_wait_end(&leaving.left);
+    hf_left_wait_end(&waiter.left);
     return error;
 }
 

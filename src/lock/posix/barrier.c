@@ -10,9 +10,6 @@
 #include "park/futex.h"
 #include "park/timed_sleep.h"
 
-// Longer than a wake-up takes is not worth it: a barrier is waited at for as long as others compute.
-enum { HF_BARRIER_SPIN_BUDGET_POLLS = 1 << 11, HF_BARRIER_SLEEP_NS = 50 * 1000 };
-
 static bool is_over(const struct hf_barrier *barrier, uint32_t round, uint32_t *rounds) {
     *rounds = hf_load_acquire(&barrier->rounds); // pairs with the release of who filled the round
     return (int32_t)(*rounds - round) > 0;

@@ -219,9 +219,6 @@ bool hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter,
     return joins;
 }
 
-// Some 20 us: as long as a CPU takes to wake up that has nothing to do.
-enum { HF_CONDITION_SPIN_BUDGET_POLLS = 1 << 9 };
-
 // Whether the permit has come. (Which waits poll: spin_history.h. Polls of several waits at once end in any order; one
 // in vain makes the others' numbers those of waits that are left out, so it alone is heard.)
 static bool poll_for_permit(struct hf_waiter *self) {

@@ -28,14 +28,12 @@
 
 #include "hint/hint.h"
 #include "lock/posix/read_write_state.h"
+#include "lock/wait/tuning.h"
 #include "observe/observation.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// A hot lock has used them up in 10 to 40 us, and is looked at again.
-enum { HF_RW_COLD_RELEASES = 256 };
 
 static inline bool hf_rw_is_known_as_cold(const struct hf_rw_lock *lock) {
     return (hf_release_count)(hf_load_relaxed(&lock->releases) - hf_load_relaxed(&lock->cold_since)) <

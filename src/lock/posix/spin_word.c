@@ -6,13 +6,6 @@
 #include "observe/observation.h"
 #include "park/timed_sleep.h"
 
-enum {
-    HF_SPIN_POLLS_BLIND = 1 << 10, // before the first sleep, whatever the hint says: spinlocks are held for moments
-    HF_SPIN_POLLS_BETWEEN = 1 << 14,
-    HF_SPIN_SLEEP_NS_MIN = 20 * 1000,
-    HF_SPIN_SLEEP_NS_MAX = 1000 * 1000,
-};
-
 static bool poll_blindly(const int *word) {
     for (int polls = 0; polls < HF_SPIN_POLLS_BLIND; polls++) {
         if (hf_load_relaxed(word) == HF_SPIN_FREE)

@@ -45,37 +45,11 @@
 
 #include "base/clock.h"
 #include "base/pause.h"
+#include "lock/wait/tuning.h"
 
 // Releases of a lock, counted by its owners, modulo 65536. Acquisitions by another path (glibc's functions)
 // count nothing: then the head takes the word when it sees it free twice.
 typedef uint16_t hf_release_count;
-
-// Long enough that moving the lock to another CPU, about a microsecond, does not matter, and that a batch of a hot lock
-// has over a thousand sections: then less than one in a thousand waits for its end. Short enough that nobody notices
-// the wait. docs/flexguard.md, "Batches".
-enum {
-    HF_DEFER_SLICE_NS = 200 * 1000,
-    // Some ten sections of a microsecond or two: no more is to be had from more of them.
-    HF_DEFER_SHORT_SLICE_NS = 40 * 1000,
-};
-
-// Where an owner stays away for longer, a waiter gains more by taking the word, or by leaving its CPU to others, than
-// the lock loses by moving. docs/flexguard.md, "Batches".
-enum {
-    HF_HOT_NS = 160,
-    HF_HOT_WINDOW_NS = 2 * HF_HOT_NS, // found out no faster
-    HF_COLD_NS = 1000,                // or if there was no release for so long
-};
-
-// How many timed pauses a waiter makes between two samples.
-enum {
-    HF_HOT_PAUSES = (int)HF_HOT_NS / (int)HF_TIMED_PAUSE_NS, // before its first one for a hot lock: time for a release
-    HF_PAUSES_MAX = 31,                                      // while the lock is hot: one to two microseconds
-    HF_PAUSES_MAX_LONG = 127,                                // where sections are longer
-};
-
-// An announcement costs the owner a call of the kernel, a tenth of this.
-enum { HF_ANNOUNCE_NS = 4 * 1000 };
 
 struct hf_defer {
     uint64_t slice_end_ns;

@@ -14,13 +14,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-
-enum {
-    // Of so many windows one is for the worse arm, which may have become the better one: of the first number
-    // at least (or as many as the caller says), and of twice as many after each that was as bad as expected.
-    HF_EXPLORE_PERIOD_MIN = 16,
-    HF_EXPLORE_PERIOD_MAX = 256,
-};
+#include "lock/wait/tuning.h"
 
 struct hf_explore {
     uint32_t rate[2];      // releases in a millisecond, and one; the last window's a quarter of it; 0: not known

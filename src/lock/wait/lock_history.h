@@ -48,27 +48,6 @@
 extern "C" {
 #endif
 
-enum {
-    // Some hundred hand-overs, so that one arm does not show in the next one's count.
-    HF_HISTORY_WINDOW_NS = 100 * 1000,
-    // A sample as late as this closes no window. Releases are counted modulo 65536.
-    HF_HISTORY_STALE_NS = 1000 * 1000,
-    // In a millisecond: so often a lock that is not hot is released at least when it is taken, and at most when it is
-    // left.
-    HF_HISTORY_RATE_MIN = 300,
-    HF_HISTORY_RATE_HOT = 1000 * 1000 / HF_HOT_NS,
-    HF_HISTORY_SLEEP_HYSTERESIS = 1, // in eighths
-    HF_HISTORY_WOKEN_HYSTERESIS = 1,
-    HF_HISTORY_WOKEN_PERIOD_MIN = 32, // windows that are long, and costly where sleeping does not pay
-    // Of a window for woken threads: before it begins, where the arm has changed; its length; and what is too long for
-    // either. A lock that is not hot is released less than 65536 times in it.
-    HF_HISTORY_WOKEN_SETTLES_NS = 500 * 1000,
-    HF_HISTORY_WOKEN_WINDOW_NS = 1500 * 1000,
-    HF_HISTORY_WOKEN_STALE_NS = 8 * 1000 * 1000,
-    // For so long a lock stays with a waiter that has slept for it.
-    HF_HISTORY_TURN_NS = 500 * 1000,
-};
-
 // What to do with a free word; what with a word that a thread which comes finds held.
 enum hf_history_free_word { HF_HISTORY_DEFER, HF_HISTORY_BARGE };
 enum hf_history_wait { HF_HISTORY_POLL, HF_HISTORY_SLEEP };

@@ -21,14 +21,12 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "lock/wait/tuning.h"
 #include "thread/realtime.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// Some times what it takes a CPU to go on with a thread that was woken.
-enum { HF_GIVE_WAY_NS = 1000 * 1000 };
 
 // On the waiter's stack.
 struct hf_realtime_waiter {

@@ -17,14 +17,6 @@
 #include "base/clock.h"
 #include "lock/wait/defer_policy.h"
 
-enum {
-    HF_RATE_WINDOW_NS = 500 * 1000,
-    HF_RATE_STALE_NS = 1000 * 1000, // no lock is released 65536 times in it, once in 15 ns
-    // A lock that is released less often than once in so long is slow: a waiter that has just found it held
-    // will not see it released at a sample (HF_HOT_NS later).
-    HF_RATE_SLOW_NS = 8 * HF_HOT_NS,
-};
-
 // Zeroed memory: not known.
 struct hf_release_rate {
     uint64_t since_ns;

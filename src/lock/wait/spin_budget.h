@@ -21,6 +21,7 @@
 #include "base/poll.h"
 #include "hint/freshness.h"
 #include "hint/hint.h"
+#include "lock/wait/tuning.h"
 
 struct hf_spin_budget {
     int polls_left;
@@ -28,12 +29,6 @@ struct hf_spin_budget {
     int renewals_left;        // 0 also where nothing tells of progress
     const uint16_t *progress; // changes with it: a lock's count of releases
     uint16_t seen;
-};
-
-enum {
-    HF_SPIN_BUDGET_POLLS = 1 << 14,
-    HF_SPIN_BUDGET_FRESHNESS_POLLS = 1 << 10,
-    HF_SPIN_BUDGET_RENEWALS = 32, // where the lock is used all the time and the waiter's turn does not come
 };
 
 static inline struct hf_spin_budget hf_spin_budget_of(int polls, const uint16_t *progress) {

@@ -19,9 +19,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-
-// A spin in vain is as long as some short rounds: it is to cost no more than a hundredth of them.
-enum { HF_SPIN_SKIPPED_MAX = 255 };
+#include "lock/wait/tuning.h"
 
 struct hf_spin_history {
     uint32_t next;    // the first round after those that are skipped

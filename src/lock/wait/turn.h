@@ -35,17 +35,12 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "lock/wait/tuning.h"
 #include "thread/thread_record.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum {
-    HF_TURN_US = 100,
-    HF_TURN_LONG_YIELD_US = 2000, // of a scheduler's slice of some 3 ms
-    HF_TURN_WORK_US = 1024,       // between two looks: more than 4 us a lock
-};
 
 static inline uint32_t hf_turn_time(uint64_t ns) {
     return (uint32_t)(ns / 1000);

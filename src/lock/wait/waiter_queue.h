@@ -16,6 +16,7 @@
 #define HF_LOCK_WAIT_WAITER_QUEUE_H
 
 #include "base/pause.h"
+#include "lock/wait/tuning.h"
 #include "thread/thread_record.h"
 
 // The last one's record, and which process it is of, in the bits that no record's address has: those of its alignment
@@ -60,9 +61,6 @@ static inline bool hf_queue_is_head(const struct hf_thread_record *self) {
     // Acquire: pairs with the hand-over in hf_queue_leave.
     return hf_load_acquire(&self->critical.queue_state) == HF_QUEUE_HEAD;
 }
-
-// Polls for which a leaver waits for a successor that has taken the tail and not yet linked itself (queue.I5).
-enum { HF_QUEUE_LINK_POLLS = 64 };
 
 // Leaves from anywhere in the queue and hands the head to the successor, if there is one.
 static inline void hf_queue_leave(hf_queue_tail *tail, struct hf_thread_record *self) {

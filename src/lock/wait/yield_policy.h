@@ -48,16 +48,6 @@
 extern "C" {
 #endif
 
-// docs/flexguard.md, "Yielding".
-enum {
-    HF_YIELD_FIRST_NS = 250 * 1000,
-    HF_YIELD_LONGEST_NS = 4 * 1000 * 1000, // a scheduler's slice: a wait for a shared CPU is as long anyway
-    HF_YIELDS_NS = 32 * 1000 * 1000,       // in one wait
-    HF_DESIGNATED_SLEEP_NS = 50 * 1000,
-    HF_DESIGNATED_WAIT_NS = 4 * 1000 * 1000,
-    HF_DESIGNATED_POLL_NS = 4 * 1000, // a release comes in that time, or the owner is not back soon
-};
-
 // May a thread inside `depth` locks yield? Not while others may wait for a further lock that it holds, or stand behind
 // it in a queue (a signal handler's interrupted wait). A waiter with a deadline does not yield either.
 static inline bool hf_may_yield(const struct hf_thread_record *self, uint32_t depth) {
@@ -98,20 +88,6 @@ static inline void hf_timed_sleep_in_wait(struct hf_wait *wait, uint32_t sleep_n
     hf_timed_sleep(sleep_ns);
     hf_wait_awakes(wait);
 }
-
-// wait.P5, for a woken thread that fell asleep at `since_ns`. True if it has slept again.
-bool hf_designated_waker_sleeps(const hf_release_count *releases, uint64_t since_ns, struct hf_yields *yields,
-                                struct hf_wait *wait) __attribute__((visibility("hidden")));
-
-// Which contention a waiter that has deferred to the owner of a hot lock should yield its CPU to; HF_CPU_UNCONTENDED:
-// none. `releases`, here and below: where the lock's are counted, which its history is found by.
-enum hf_cpu_contention hf_contention_to_yield_to(const struct hf_yields *yields, const struct hf_thread_record *self,
-                                                 const hf_release_count *releases)
-    __attribute__((visibility("hidden")));
-
-// Sleeps until it is time to sample the lock again, and returns the policy to do that by.
-struct hf_defer hf_yield_cpu_to(enum hf_cpu_contention contention, const hf_release_count *releases,
-                                struct hf_yields *yields, struct hf_wait *wait) __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }

@@ -4,11 +4,9 @@
 // Shown able to fail, each by the test named: sleeps of one length, and the first one zero (AreTwiceAsLongEachTime); no
 // longest sleep (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks
 // (AreNotForAll, AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere).
-// Of who stands by (wait.P5): sleeps whatever is known of the lock, however long it has slept, or though it has slept
-// enough; not counted.
+// When a waiter sleeps so is next_step_test's.
 #include <gtest/gtest.h>
 
-#include "lock/wait/lock_history.h"
 #include "lock/wait/yield_policy.h"
 
 namespace {
@@ -61,51 +59,6 @@ TEST(yield_policy, AreNotForWhoStandsInAQueue) {
     EXPECT_FALSE(hf_may_yield(self, 0));
     hf_queue_leave(&tail, self);
     EXPECT_TRUE(hf_may_yield(self, 0));
-}
-
-// wait.P5.
-struct standing_by : testing::Test {
-    standing_by() {
-        hf_history_begin(history, &releases, releases, hf_monotonic_ns(), HF_HISTORY_BARGE);
-        history->woken.arm = HF_HISTORY_WOKEN_SLEEPS;
-    }
-    ~standing_by() override { *history = {}; }
-
-    bool stands_by(uint64_t slept_ns = 0) {
-        // So that a busy machine does not make it too late to stand by.
-        hf_store_relaxed(&history->woken_rate.since_ns, hf_monotonic_ns() + 1'000'000'000);
-        return hf_designated_waker_sleeps(&releases, hf_monotonic_ns() + 1'000'000'000 - slept_ns, &yields, &wait);
-    }
-
-    hf_release_count releases = 0;
-    hf_lock_history *history = hf_history_of(&releases);
-    hf_wait wait = hf_wait_begin(hf_self());
-    hf_yields yields = hf_yields_begin(true);
-};
-
-TEST_F(standing_by, SleepsAndIsCounted) {
-    uint64_t blocked = hf_counters(hf_self())->blocked;
-    EXPECT_TRUE(stands_by());
-    EXPECT_GE(yields.slept_ns, uint64_t{HF_DESIGNATED_SLEEP_NS});
-    EXPECT_EQ(hf_counters(hf_self())->blocked, blocked + 1);
-}
-
-TEST_F(standing_by, IsNotForWhoHasSleptForLong) {
-    EXPECT_FALSE(stands_by(1'000'000'000 + HF_DESIGNATED_WAIT_NS));
-    EXPECT_EQ(yields.slept_ns, 0u);
-}
-
-TEST_F(standing_by, IsNotForWhoHasNappedEnoughOrMayNot) {
-    yields = hf_yields_begin(false);
-    EXPECT_FALSE(stands_by());
-    yields = hf_yields_begin(true);
-    for (int i = 0; stands_by(); i++)
-        ASSERT_LT(i, HF_YIELDS_NS / HF_DESIGNATED_SLEEP_NS);
-}
-
-TEST_F(standing_by, IsNotForWhomTheTrialLetsTakeTheWord) {
-    history->woken.arm = HF_HISTORY_WOKEN_BARGES;
-    EXPECT_FALSE(stands_by());
 }
 
 TEST(yield_policy, AreAsLongAsTheyWere) {

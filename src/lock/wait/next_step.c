@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "lock/wait/next_step.h"
+
+static enum hf_wait_step sample_at(struct hf_wait_state *state, enum hf_wait_place place) {
+    state->place = place;
+    return HF_WAIT_SAMPLE;
+}
+
+static enum hf_wait_step pause_at(struct hf_wait_state *state, enum hf_wait_place place, int pauses) {
+    state->place = place;
+    state->pauses = pauses;
+    return HF_WAIT_PAUSE;
+}
+
+static enum hf_wait_step timed_sleep(struct hf_wait_state *state, enum hf_wait_place end, uint32_t sleep_ns,
+                                     const struct hf_wait_sample *sample) {
+    state->place = end;
+    state->sleep_ns = sleep_ns;
+    state->since_ns = sample->now_ns;
+    return HF_WAIT_TIMED_SLEEP;
+}
+
+// A round of the hot lock is over, but for its step and its pauses.
+static enum hf_wait_step poll_hot(struct hf_wait_state *state, enum hf_wait_step step) {
+    state->polls += 1 + state->pauses;
+    state->place = state->defer.hot && state->polls < HF_SPIN_BUDGET_POLLS ? HF_AT_HOT : HF_AT_END;
+    return step;
+}
+
+static enum hf_wait_step poll_hot_after_yield(struct hf_wait_state *state, const struct hf_wait_sample *sample) {
+    state->defer = hf_defer_begin_after_yield(sample->releases, sample->now_ns);
+    state->pauses = HF_HOT_PAUSES;
+    return poll_hot(state, HF_WAIT_PAUSE);
+}
+
+// defer_policy.h. TAKE, ANNOUNCE, or PAUSE; the latter, too, where the waiter defers.
+static enum hf_wait_step poll_word(struct hf_wait_state *state, struct hf_lock_history *history, const void *lock,
+                                   const struct hf_wait_sample *sample, bool *defers) {
+    struct hf_defer *defer = &state->defer;
+    hf_release_count releases = sample->releases;
+    uint64_t now_ns = sample->now_ns;
+    hf_defer_learn(defer, sample->is_free, releases, now_ns);
+    defer->batches = !state->defers_to_hot_alone && !defer->hot &&
+                     hf_history_defers_unhot(history, lock, releases, now_ns) &&
+                     hf_defer_has_time_for_batches(defer, now_ns);
+    bool announces = !state->defers_to_hot_alone && !sample->is_free && hf_defer_announces(defer, releases, now_ns);
+    *defers = sample->is_free && !hf_defer_barges(defer, now_ns) &&
+              (defer->batches || hf_history_defers(history, lock, releases, now_ns));
+    state->pauses = hf_pauses_before_next_sample(state->pauses, defer);
+    if (sample->is_free)
+        return *defers ? HF_WAIT_PAUSE : HF_WAIT_TAKE;
+    return announces ? HF_WAIT_ANNOUNCE : HF_WAIT_PAUSE;
+}
+
+static enum hf_wait_step next_at_hot(struct hf_wait_state *state, struct hf_lock_history *history, const void *lock,
+                                     const struct hf_wait_sample *sample) {
+    bool defers;
+    enum hf_wait_step step = poll_word(state, history, lock, sample, &defers);
+    if (defers && state->defer.hot && hf_yields_are_left(&state->yields) &&
+        hf_history_batches_clearly_pay(history, lock)) {
+        state->releases = sample->releases;
+        return sample_at(state, HF_AT_CPU);
+    }
+    return poll_hot(state, step);
+}
+
+static enum hf_wait_step next_at_cpu(struct hf_wait_state *state, const struct hf_wait_sample *sample) {
+    if (!hf_cpu_is_to_be_left(sample))
+        return poll_hot(state, HF_WAIT_PAUSE);
+    if (sample->cpu == HF_CPU_FOREIGN)
+        return timed_sleep(state, HF_AT_SLEEP_END, hf_yields_next_sleep(&state->yields), sample);
+    state->place = HF_AT_YIELD_END;
+    return HF_WAIT_YIELD;
+}
+
+static enum hf_wait_step next_at_sleep_end(struct hf_wait_state *state, const struct hf_lock_history *history,
+                                           const struct hf_wait_sample *sample) {
+    hf_yields_slept(&state->yields, sample->now_ns - state->since_ns);
+    if (hf_yields_are_left(&state->yields) && sample->releases != state->releases &&
+        !hf_history_turn_is_over(history, sample->now_ns)) {
+        state->releases = sample->releases;
+        return timed_sleep(state, HF_AT_SLEEP_END, hf_yields_next_sleep(&state->yields), sample);
+    }
+    return poll_hot_after_yield(state, sample);
+}
+
+// wait.P5.
+static enum hf_wait_step next_of_woken(struct hf_wait_state *state, const struct hf_lock_history *history,
+                                       const void *lock, const struct hf_wait_sample *sample) {
+    if (hf_yields_are_left(&state->yields) && hf_ns_since(state->since_ns, sample->now_ns) < HF_DESIGNATED_WAIT_NS &&
+        hf_history_lets_woken_sleep(history, lock, sample->now_ns))
+        return timed_sleep(state, HF_AT_DESIGNATED_SLEEP_END, HF_DESIGNATED_SLEEP_NS, sample);
+    return sample_at(state, HF_AT_BEGIN);
+}
+
+enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_history *history, const void *lock,
+                               const struct hf_wait_sample *sample) {
+    bool defers;
+    switch (state->place) {
+    case HF_AT_BEGIN:
+        if (!sample->spins)
+            return sample_at(state, HF_AT_LOCK);
+        pause_at(state, HF_AT_QUEUE, 0);
+        return HF_WAIT_ENTER;
+    case HF_AT_QUEUE:
+    case HF_AT_HEAD:
+        if (!sample->spins) {
+            state->place = HF_AT_LOCK;
+            return HF_WAIT_LEAVE;
+        }
+        if (state->place == HF_AT_HEAD)
+            return poll_word(state, history, lock, sample, &defers);
+        if (!sample->is_head)
+            return HF_WAIT_PAUSE;
+        state->defer = hf_defer_begin(sample->releases, sample->now_ns);
+        return pause_at(state, HF_AT_HEAD, 0);
+    case HF_AT_LOCK:
+        state->defer = hf_defer_begin(sample->releases, sample->now_ns);
+        state->polls = 0;
+        if (!hf_history_may_find_it_hot(history, lock, sample->releases, sample->now_ns, !sample->in_storm))
+            return sample_at(state, HF_AT_END);
+        return pause_at(state, HF_AT_SECOND_SAMPLE, HF_HOT_PAUSES);
+    case HF_AT_SECOND_SAMPLE: return sample_at(state, sample->releases != state->defer.seen ? HF_AT_HOT : HF_AT_END);
+    case HF_AT_HOT: return next_at_hot(state, history, lock, sample);
+    case HF_AT_CPU: return next_at_cpu(state, sample);
+    case HF_AT_SLEEP_END: return next_at_sleep_end(state, history, sample);
+    case HF_AT_YIELD_END: return poll_hot_after_yield(state, sample);
+    case HF_AT_END: state->place = HF_AT_WOKEN; return HF_WAIT_BLOCK;
+    case HF_AT_WOKEN: return next_of_woken(state, history, lock, sample);
+    case HF_AT_DESIGNATED_SLEEP_END:
+        hf_yields_slept(&state->yields, sample->now_ns - state->since_ns);
+        hf_history_sample_after_sleep(history, lock, sample->releases, sample->now_ns);
+        state->since_ns = 0;
+        return sample_at(state, HF_AT_DESIGNATED);
+    case HF_AT_DESIGNATED:
+        if (!sample->spins)
+            return sample_at(state, HF_AT_BEGIN);
+        pause_at(state, HF_AT_DESIGNATED, 0);
+        return sample->is_free ? HF_WAIT_TAKE : HF_WAIT_PAUSE;
+    }
+    return HF_WAIT_BLOCK; // there is no other place
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What a waiter does next: one pure function of where the waiter stands, of what is known of the lock, and of one
+// sample. It reads no clock and no lock word, calls nobody, and stores to its state and to the lock's history alone.
+// The lock samples what the waiter's place asks for, asks, and carries the step out (flexguard/flexguard.c,
+// posix/read_write_batch.c).
+//
+//     place          sample                   next
+//     BEGIN          does spinning pay?       yes: ENTER, to QUEUE; no: to LOCK
+//     QUEUE          budget; is it the head?  budget spent: LEAVE, to LOCK; head: PAUSE, to HEAD; else PAUSE
+//     HEAD           budget; word, releases   budget spent: LEAVE, to LOCK; else by defer_policy.h PAUSE (it defers, or
+//                                             the word is held), TAKE or ANNOUNCE
+//     LOCK           releases                 is sampling of use (lock_history.h)? PAUSE, to SECOND_SAMPLE; else to END
+//     SECOND_SAMPLE  releases                 released meanwhile: to HOT; else to END
+//     HOT            word, releases           as HEAD; and if it defers where batches pay, to CPU; not hot any more
+//                                             (wait.P2), or the polls are used up: to END, after this step
+//     CPU            who else wants the CPU?  another process: TIMED_SLEEP, to SLEEP_END; its own, and the turn is
+//                                             over: YIELD, to YIELD_END; else PAUSE, to HOT
+//     SLEEP_END      releases                 another TIMED_SLEEP (yield_policy.h), or PAUSE, to HOT
+//     YIELD_END      releases                 PAUSE, to HOT
+//     END            nothing                  BLOCK, to WOKEN
+//     WOKEN          how long did it sleep?   the designated waker: TIMED_SLEEP, to DESIGNATED_SLEEP_END; else to BEGIN
+//     DESIGNATED_SLEEP_END  releases          to DESIGNATED
+//     DESIGNATED     is its time over? word   over: to BEGIN; else TAKE or PAUSE
+//
+// "To" without a step is SAMPLE: the next sample is taken at once. A TAKE, an ANNOUNCE or a BLOCK may end the wait with
+// the lock held; a TAKE or an ANNOUNCE that does not is a PAUSE.
+//
+// Test: tests/lock/wait/next_step_test, a table of places and samples.
+#ifndef HF_LOCK_WAIT_NEXT_STEP_H
+#define HF_LOCK_WAIT_NEXT_STEP_H
+
+#include "lock/wait/defer_policy.h"
+#include "lock/wait/lock_history.h"
+#include "lock/wait/wait_sample.h"
+#include "lock/wait/yield_policy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum hf_wait_place {
+    HF_AT_BEGIN,
+    HF_AT_QUEUE,
+    HF_AT_HEAD,
+    HF_AT_LOCK,
+    HF_AT_SECOND_SAMPLE,
+    HF_AT_HOT,
+    HF_AT_CPU,
+    HF_AT_SLEEP_END,
+    HF_AT_YIELD_END,
+    HF_AT_END,
+    HF_AT_WOKEN,
+    HF_AT_DESIGNATED_SLEEP_END,
+    HF_AT_DESIGNATED,
+};
+
+enum hf_wait_step {
+    HF_WAIT_SAMPLE,      // take the next sample at once
+    HF_WAIT_PAUSE,       // after so many `pauses`
+    HF_WAIT_TAKE,        // try to take the word
+    HF_WAIT_ANNOUNCE,    // take the word if it is free; else announce a sleeper, and go on polling
+    HF_WAIT_ENTER,       // the queue
+    HF_WAIT_LEAVE,       // the queue, without the lock
+    HF_WAIT_YIELD,       // the CPU to threads of the own process
+    HF_WAIT_TIMED_SLEEP, // for `sleep_ns`: a timed sleep, unannounced
+    HF_WAIT_BLOCK,       // on the word, until an unlock wakes the waiter
+};
+
+struct hf_wait_state {
+    enum hf_wait_place place;
+    int pauses; // before the next sample
+    int polls;  // of the hot lock
+    struct hf_defer defer;
+    struct hf_yields yields;
+    uint64_t since_ns;         // when it fell asleep; 0, or when it began to poll as the designated waker
+    hf_release_count releases; // when it began to leave its CPU to others
+    bool defers_to_hot_alone;  // a reader-writer lock's, which announces nothing either
+    uint32_t sleep_ns;
+};
+
+static inline struct hf_wait_state hf_wait_state_begin(struct hf_yields yields) {
+    return (struct hf_wait_state){.place = HF_AT_BEGIN, .yields = yields};
+}
+
+// At the hot lock, of one that has no queue and whose history is not asked whether it is hot: a reader-writer lock.
+static inline struct hf_wait_state hf_wait_state_begin_hot(hf_release_count releases, uint64_t now_ns) {
+    return (struct hf_wait_state){.place = HF_AT_HOT,
+                                  .pauses = HF_HOT_PAUSES,
+                                  .defer = hf_defer_begin(releases, now_ns),
+                                  .defers_to_hot_alone = true};
+}
+
+// A word that was found FREE at HEAD or HOT: is it to be taken before the clock is read, which would be time for the
+// owner to come back? If that fails the word is held, for the sample.
+static inline bool hf_wait_takes_at_once(const struct hf_wait_state *state, hf_release_count releases) {
+    return hf_defer_barges_at_once(&state->defer, releases);
+}
+
+// The designated waker polls for HF_DESIGNATED_POLL_NS from this question on: does it still?
+static inline bool hf_wait_polls_as_designated(struct hf_wait_state *state, uint64_t now_ns) {
+    if (state->since_ns == 0)
+        state->since_ns = now_ns;
+    return hf_ns_since(state->since_ns, now_ns) < HF_DESIGNATED_POLL_NS;
+}
+
+// `lock`: what the history is found by.
+enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_history *history, const void *lock,
+                               const struct hf_wait_sample *sample) __attribute__((visibility("hidden")));
+
+// The lock was acquired: by a waiter that has slept for the hot one (HF_WAIT_TIMED_SLEEP)?
+static inline bool hf_wait_begins_turn(const struct hf_wait_state *state) {
+    return (state->place == HF_AT_HOT || state->place == HF_AT_END) && state->yields.last_ns != 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
