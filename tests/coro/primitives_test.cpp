@@ -35,7 +35,7 @@ TEST(CoroEvent, SetLetsAllGoOnUntilReset) {
 }
 
 // coro.E1. Waiters in front of the list are cancelled while set() is called: one goes on by it, whoever that is.
-TEST(CoroEvent, AnAutomaticOneIsNotConsumedByWhoWasCancelled) {
+TEST(CoroEvent, AnAutomaticOneIsNotConsumedByACancelledWaiter) {
     pool worker(1u);
     for (int round = 0; round < 100; round++) {
         auto_event happened;
@@ -139,7 +139,7 @@ TEST(CoroBarrier, NobodyGoesOnBeforeAllHaveCome) {
 }
 
 // coro.B3.
-TEST(CoroBarrier, WhoGivesUpHasComeAllTheSame) {
+TEST(CoroBarrier, AWaiterThatGivesUpHasComeAllTheSame) {
     pool workers(2u);
     barrier together(3);
     auto give_up = [&]() -> task<bool> { co_return co_await together.arrive_and_wait_for(1ms); };
@@ -171,7 +171,7 @@ TEST(CoroBarrier, ArrivesFromOutsideWithoutWaiting) {
 }
 
 // coro.B3: the frames of those who wait are destroyed, and their round goes on without them.
-TEST(CoroBarrier, WhoIsDestroyedHasCome) {
+TEST(CoroBarrier, ADestroyedWaiterHasCome) {
     barrier together(3);
     auto come = [&](std::atomic<int> &come_in) -> task<> {
         come_in++;
@@ -420,7 +420,7 @@ TYPED_TEST_SUITE(CoroCondition, every_condition);
 template <policy Policy>
 basic_mutex<Policy> mutex_of(const basic_condition_variable<Policy> &);
 
-TYPED_TEST(CoroCondition, TokensReachWhoWaitsForThem) {
+TYPED_TEST(CoroCondition, TokensReachTheirWaiters) {
     constexpr int tasks = 20, times = 50;
     pool workers(3u);
     decltype(mutex_of(std::declval<TypeParam>())) guard;
@@ -526,7 +526,7 @@ TYPED_TEST(CoroCondition, APoolEndsWhileTasksWait) {
 }
 
 // coro.C3: the mutex has another owner while they are destroyed, who still has it afterwards.
-TYPED_TEST(CoroCondition, WhoWaitsDoesNotHaveTheMutex) {
+TYPED_TEST(CoroCondition, AWaiterDoesNotHaveTheMutex) {
     decltype(mutex_of(std::declval<TypeParam>())) guard;
     TypeParam changed;
     std::atomic<int> waiting = 0;

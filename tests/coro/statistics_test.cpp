@@ -119,7 +119,7 @@ TEST_F(CoroStatistics, CountsThePoliciesApart) {
     EXPECT_EQ(of(&at_once).by(passage::at_once), 20u);
 }
 
-TEST_F(CoroStatistics, CountsWhoGaveUp) {
+TEST_F(CoroStatistics, CountsWaitersThatGaveUp) {
     pool workers(2u);
     mutex guard;
     ASSERT_TRUE(guard.try_lock());
@@ -129,7 +129,7 @@ TEST_F(CoroStatistics, CountsWhoGaveUp) {
     EXPECT_EQ(of(&guard).hand_overs(), 0u);
 }
 
-TEST_F(CoroStatistics, CountsWhoGaveUpACondition) {
+TEST_F(CoroStatistics, CountsWaitersThatGaveUpACondition) {
     pool worker(1u);
     mutex guard;
     condition_variable never;

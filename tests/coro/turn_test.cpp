@@ -55,7 +55,7 @@ task<bool> works_under_lock_until_another_runs(pool &workers) {
     co_return other_ran;
 }
 
-TEST(CoroTurn, EndsForOneWhoIsReady) {
+TEST(CoroTurn, EndsForAReadyTask) {
     pool workers(1);
     mutex free;
     auto enter = [&] { return free.lock(); };
@@ -63,12 +63,12 @@ TEST(CoroTurn, EndsForOneWhoIsReady) {
     EXPECT_TRUE(sync_wait(workers, goes_through_until_another_runs(workers, enter, leave)));
 }
 
-TEST(CoroTurn, EndsForOneWhoIsReadyUnderWith) {
+TEST(CoroTurn, EndsForAReadyTaskUnderWith) {
     pool workers(1);
     EXPECT_TRUE(sync_wait(workers, works_under_lock_until_another_runs(workers)));
 }
 
-TEST(CoroTurn, EndsForOneWhoIsReadyBehindAReader) {
+TEST(CoroTurn, EndsForAReadyTaskBehindAReader) {
     pool workers(1);
     shared_mutex free;
     auto enter = [&] { return free.lock_shared(); };
@@ -76,7 +76,7 @@ TEST(CoroTurn, EndsForOneWhoIsReadyBehindAReader) {
     EXPECT_TRUE(sync_wait(workers, goes_through_until_another_runs(workers, enter, leave)));
 }
 
-TEST(CoroTurn, EndsForOneWhoIsReadyBehindASemaphore) {
+TEST(CoroTurn, EndsForAReadyTaskBehindASemaphore) {
     pool workers(1);
     counting_semaphore free(1);
     auto enter = [&] { return free.acquire(); };
@@ -120,7 +120,7 @@ task<> takes_turns_with(pool &workers, stage &on) {
         co_await yield();
 }
 
-TEST(CoroTurn, EndsForThoseWhoHaveHadTheirs) {
+TEST(CoroTurn, EndsForTasksThatHaveHadTheirs) {
     pool workers(1);
     stage on;
     sync_wait(workers, takes_turns_with(workers, on));
@@ -245,7 +245,7 @@ TEST(CoroTurn, EndsSoonThoughShortSectionsWereLearnt) {
 }
 
 // The clock is not read at each look; but sections that are long in themselves must not add up.
-TEST(CoroTurn, EndsForThoseWhoHaveHadTheirsBehindLongSections) {
+TEST(CoroTurn, EndsForTasksThatHaveHadTheirsBehindLongSections) {
     turn now;
     int sections = 0;
     do {
@@ -259,7 +259,7 @@ TEST(CoroTurn, EndsForThoseWhoHaveHadTheirsBehindLongSections) {
 }
 
 // Looks without the clock still see who comes.
-TEST(CoroTurn, EndsForAGuestWhoComesLate) {
+TEST(CoroTurn, EndsForALateGuest) {
     turn now;
     for (int i = 0; i < 1'000'000; i++)
         static_cast<void>(is_over(now, [] { return crowd::nobody; }));

@@ -5,7 +5,7 @@
 //
 // Shown able to fail: with hold_home() that holds nothing AddressSanitizer ends it; with
 // waiter::choose() that does not hold the home IsKeptFromWhenItsWaiterIsChosen fails; with a waiter that is an orphan
-// before it is adrift WhoeverSeesAnOrphanFindsItAdrift fails, in 8 runs of 10 beside a load.
+// before it is adrift AnOrphanThatIsSeenIsAdrift fails, in 8 runs of 10 beside a load.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -283,7 +283,7 @@ void poll_until(Condition condition) {
 }
 
 // coro.X4: a destructor that sees an orphan takes no guard of the primitive's before it leaves the home.
-TEST(Home, WhoeverSeesAnOrphanFindsItAdrift) {
+TEST(Home, AnOrphanThatIsSeenIsAdrift) {
     constexpr int rounds = 200'000;
     std::atomic<waiter *> chosen = nullptr; // the one that is about to be
     std::atomic<bool> is_seen = false;

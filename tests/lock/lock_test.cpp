@@ -83,7 +83,7 @@ TEST(flexguard, ASleeperIsCountedFromBeforeItsAnnouncementUntilAfterItsSleep) {
 
 // wait.P5, lock/wait/yield_policy.h: while one that was woken sleeps once more nobody announces those that are still
 // asleep.
-TEST(flexguard, WhoStoodByWakesTheNextOne) {
+TEST(flexguard, ADesignatedWakerWakesTheNextOne) {
     hf_flexguard_t lock = HF_FLEXGUARD_INIT;
     hf_sleepers *here = hf_sleepers_at(&lock.word);
     for (int round = 0; round < 100; round++) {

@@ -109,7 +109,7 @@ TEST_F(absences, SleepIsToldApart) {
     EXPECT_EQ(told.sleeps, holders->sleeps);
 }
 
-TEST_F(absences, WhoHoldsNothingIsNotCharged) {
+TEST_F(absences, AThreadThatHoldsNothingIsNotCharged) {
     int said[2];
     ASSERT_EQ(pipe(said), 0);
     followed_child idle(*watcher, [&said] {

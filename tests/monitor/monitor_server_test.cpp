@@ -115,14 +115,14 @@ TEST_F(server, IsWaitedForWhileItsMonitorIsLoaded) {
     EXPECT_TRUE(met);
 }
 
-TEST_F(server, BlocksWhoCameBeforeItsMonitor) {
+TEST_F(server, BlocksAClientThatCameBeforeItsMonitor) {
     monitor_server soon(nullptr, listening_socket(), household_of(getuid()));
     soon.expect_monitor();
     EXPECT_TRUE(in_child(soon, [] { return !hf_hint_has_monitor() && !hf_spinning_pays(); }));
     EXPECT_EQ(soon.status().refusals_total, 0u);
 }
 
-TEST_F(server, FollowsWhoRegistered) {
+TEST_F(server, FollowsARegisteredProcess) {
     pid_t holder = fork();
     if (holder == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -224,7 +224,7 @@ TEST_F(server, AnswersDescendantsOfAnyUserAndRefusesStrangers) {
     EXPECT_EQ(serving.status().refusals_total, 1u);
 }
 
-TEST_F(server, DoesNotWaitForEverForWhoSaysNothing) {
+TEST_F(server, DoesNotWaitForEverForASilentClient) {
     int silent[3] = {connected(), connected(), connected()};
     close(silent[0]);
     EXPECT_TRUE(in_child(serving, [] { return hf_hint_has_monitor() || true; }));

@@ -3,11 +3,12 @@
 // nobody misses a holder of its own while it is moved (scope.S1).
 //
 // Shown able to fail: a group that is behind arrives all the same: AHolderIsHeardWhileItIsMoved,
-// AHolderKeepsItsProgramInTheMachinesScope. `intruded_on` never set: WhoComesToTheCpuOfOthersIsHeardThere. A mark
-// cleared from another scope than it was counted in: MovesLeaveNothingInTheCounts. Circles that do not grow:
-// WhoMeetsThroughOthersSharesAScope. Users not looked at: UsersCanBeKeptApart and others. Empty groups kept:
-// WhoHasEndedIsInNobodysWay and others. An audit of the machine's count alone: AnAuditLooksAtEachScope. Groups left as
-// they were by `reset`: ASuccessorBeginsWithTheMachinesScope.
+// AHolderKeepsItsProgramInTheMachinesScope. `intruded_on` never set:
+// AProcessThatComesToTheCpuOfOthersIsHeardThere. A mark cleared from another scope than it was counted in:
+// MovesLeaveNothingInTheCounts. Circles that do not grow: ProcessesThatMeetThroughOthersShareAScope. Users not looked
+// at: UsersCanBeKeptApart and others. Empty groups kept: AnEndedProcessIsInNobodysWay and others. An audit of the
+// machine's count alone: AnAuditLooksAtEachScope. Groups left as they were by `reset`:
+// ASuccessorBeginsWithTheMachinesScope.
 #include <algorithm>
 #include <atomic>
 #include <poll.h>
@@ -241,7 +242,7 @@ TEST_F(scoped, ProgramsOfOtherCpusHaveACountOfTheirOwn) {
     expect_good_books();
 }
 
-TEST_F(scoped, WhoMayRunAnywhereListensToAll) {
+TEST_F(scoped, AProcessThatMayRunAnywhereListensToAll) {
     program everywhere = started(all), a = started(only(0));
     EXPECT_EQ(everywhere.scope(), HF_SCOPE_MACHINE);
     EXPECT_EQ(a.scope(), HF_SCOPE_MACHINE) << "it may meet the other one";
@@ -250,7 +251,7 @@ TEST_F(scoped, WhoMayRunAnywhereListensToAll) {
     EXPECT_EQ(a.look().count, 1u);
 }
 
-TEST_F(scoped, WhoComesMakesOthersHearOfEachOther) {
+TEST_F(scoped, ANewProcessMakesOthersHearOfEachOther) {
     program a = started(only(0)), b = started(rest);
     ASSERT_NE(a.scope(), b.scope());
     put_to_sleep_holding(a);
@@ -264,7 +265,7 @@ TEST_F(scoped, WhoComesMakesOthersHearOfEachOther) {
     expect_good_books();
 }
 
-TEST_F(scoped, WhoHasEndedIsInNobodysWay) {
+TEST_F(scoped, AnEndedProcessIsInNobodysWay) {
     program a = started(only(0)), b = started(rest), everywhere = started(all);
     EXPECT_EQ(a.scope(), HF_SCOPE_MACHINE);
     everywhere.end();
@@ -322,7 +323,7 @@ TEST_F(scoped, AThreadOnOtherCpusCounts) {
     EXPECT_EQ(a.scope(), HF_SCOPE_MACHINE);
 }
 
-TEST_F(scoped, WhoComesToTheCpuOfOthersIsHeardThere) {
+TEST_F(scoped, AProcessThatComesToTheCpuOfOthersIsHeardThere) {
     program a = started(only(0)), b = started(only(1));
     std::uint32_t of_a = a.scope(), of_b = b.scope();
     ASSERT_NE(of_a, of_b);
@@ -526,7 +527,7 @@ protected:
     std::size_t next = 1;
 };
 
-TEST_F(meetings, WhoMeetsThroughOthersSharesAScope) {
+TEST_F(meetings, ProcessesThatMeetThroughOthersShareAScope) {
     add("0-1");
     add("4-5");
     add("8");
@@ -539,7 +540,7 @@ TEST_F(meetings, WhoMeetsThroughOthersSharesAScope) {
     EXPECT_EQ(met(), circles({{1, 2, 4, 6, 7, 8}, {3}, {5}}));
 }
 
-TEST_F(meetings, NobodyMeetsWhoHasNoCpus) {
+TEST_F(meetings, NobodyMeetsAProcessWithoutCpus) {
     add("");
     add("0");
     EXPECT_EQ(met(), circles({{1}, {2}}));

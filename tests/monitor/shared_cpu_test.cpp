@@ -2,7 +2,7 @@
 // On which CPUs do other processes want to run, too? The page says when a process last got a CPU from one of them.
 //
 // Shown able to fail, each by the test named: the time never noted (IsSharedWithAnotherProcess); noted at each switch
-// (ItsOwnThreadsAreNoStrangers); noted whatever the thread that had the CPU did next (WhoGoesToSleepWantsItNoMore).
+// (ItsOwnThreadsAreNoStrangers); noted whatever the thread that had the CPU did next (ASleepingThreadWantsItNoMore).
 #include <algorithm>
 #include <thread>
 
@@ -96,7 +96,7 @@ TEST_F(shared_cpu, ItsOwnThreadsAreNoStrangers) {
     EXPECT_FALSE(always);
 }
 
-TEST_F(shared_cpu, WhoGoesToSleepWantsItNoMore) {
+TEST_F(shared_cpu, ASleepingThreadWantsItNoMore) {
     go_before_others(2); // the stranger too, else it would get no CPU
     followed_child child(*watcher, [] {
         stay_on_cpu(cpu);

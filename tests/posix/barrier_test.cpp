@@ -143,7 +143,7 @@ TEST_P(every_barrier, MayBeDestroyedAndFreedByTheSerialThread) {
     }
 }
 
-TEST_P(every_barrier, MayBeDestroyedByWhoeverReturnsFirst) {
+TEST_P(every_barrier, MayBeDestroyedByTheFirstToReturn) {
     constexpr int threads = 4;
     for (int round = 0; round < 300; round++) {
         auto *barrier = new pthread_barrier_t;

@@ -120,7 +120,7 @@ TEST(AMovedObject, GoesOnBesideAnotherAtItsOldPlace) {
 }
 
 // By threads that are there all the time, and have had its time before.
-TEST(AMovedObject, GoesOnForThoseWhoKnowIt) {
+TEST(AMovedObject, GoesOnForThreadsThatKnowIt) {
     objects *o = place();
     init(o);
     std::atomic<int> arrived = 0, moves = 0;

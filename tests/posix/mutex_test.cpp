@@ -85,7 +85,7 @@ TEST_P(every_kind, CountsRight) {
     EXPECT_EQ(first, threads * rounds);
 }
 
-TEST_P(every_kind, WhoWaitsGetsInAfterALongSection) {
+TEST_P(every_kind, AWaiterGetsInAfterALongSection) {
     constexpr int waiters = 8;
     std::atomic<int> been = 0;
     int inside = 0;
@@ -395,7 +395,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mutex_kind{.name = "Shared", .robust = PTHREAD_MUTEX_ROBUST, .shared = PTHREAD_PROCESS_SHARED}),
     [](const auto &info) { return std::string(info.param.name); });
 
-TEST_P(every_robust_kind, TellsTheNextOwnerWhoMayMakeItConsistent) {
+TEST_P(every_robust_kind, TellsTheNextOwnerThatMayMakeItConsistent) {
     for (const request &how : every_request) {
         die_with_it();
         EXPECT_EQ(ask(how, mutex), EOWNERDEAD) << how.name;
@@ -411,7 +411,7 @@ TEST_P(every_robust_kind, TellsTheNextOwnerWhoMayMakeItConsistent) {
     EXPECT_EQ(pthread_mutex_unlock(mutex), 0);
 }
 
-TEST_P(every_robust_kind, TellsWhoWaitsWhenTheOwnerDies) {
+TEST_P(every_robust_kind, TellsItsWaitersWhenTheOwnerDies) {
     for (const request &how : every_request) {
         std::atomic<bool> held = false, may_die = false;
         team both;

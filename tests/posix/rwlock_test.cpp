@@ -256,7 +256,7 @@ TEST_P(every_kind, AReadersLocksNest) {
     EXPECT_EQ(told_to_others(lock), free_lock);
 }
 
-TEST_P(every_kind, WhoCanWaitNoLongerIsTold) {
+TEST_P(every_kind, AWaiterThatCanWaitNoLongerIsTold) {
     for (bool held_by_writer : {true, false}) {
         ASSERT_EQ(held_by_writer ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock), 0);
         in_thread([&] {

@@ -170,7 +170,7 @@ bool works(pthread_rwlock_t &lock) {
 }
 
 // Others wait for what the thread holds that forks. In the child they are not there.
-TEST(only_sliced_rwlock, InAForkedChildForgetsWhoWaited) {
+TEST(only_sliced_rwlock, InAForkedChildForgetsItsWaiters) {
     for (bool writes : {false, true}) {
         pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
         ASSERT_EQ(writes ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock), 0);

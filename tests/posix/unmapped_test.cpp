@@ -72,7 +72,7 @@ TEST(AnUnmappedMutex, EndsWaitsAtTheirDeadlines) {
     EXPECT_EQ(those.timed_out, waiters);
 }
 
-TEST(AMutexWhereAnotherWas, MayBeHadByThoseWhoWaitedForThatOne) {
+TEST(AMutexWhereAnotherWas, MayBeHadByWaitersForThatOne) {
     sleeping those;
     pthread_mutex_t *mutex = mutex_at(those.where());
     int inside = 0;

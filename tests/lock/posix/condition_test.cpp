@@ -110,7 +110,7 @@ TEST_F(condition, ACancelledWaiterThatWasNotSignalledJustGoes) {
 }
 
 // Shown able to fail: every second wake of use; a wake by a signal counted, too; the last use not halving the number.
-TEST_F(condition, KnowsWhoIsWokenInVain) {
+TEST_F(condition, KnowsWaitersThatAreWokenInVain) {
     auto broadcast = [this](unsigned locks_used) {
         for (hf_waiter *each = hf_condition_choose_all(&shared), *next; each; each = next) {
             next = each->next_chosen;
@@ -150,7 +150,7 @@ TEST_F(condition, IsZeroWithoutWaiters) {
 }
 
 // In a child, since there is no way back. Shown able to fail: permits not given; a join that does not look.
-TEST_F(condition, ClosingWakesAllAndRefusesWhoComes) {
+TEST_F(condition, ClosingWakesAllAndRefusesNewWaiters) {
     pid_t child = fork();
     if (child == 0) {
         hf_condition one{}, another{};
@@ -182,7 +182,7 @@ TEST_F(condition, OwedTurnsAreGivenTogether) {
 }
 
 // Shown able to fail: hf_waiter_move_to without the move (nobody is found), or without its announcement.
-TEST(condition_move, WhoIsMovedSleepsOnAtTheMutex) {
+TEST(condition_move, AMovedWaiterSleepsOnAtTheMutex) {
     hf_condition shared{};
     int moved = 0;
     for (int round = 0; round < 50 || (moved == 0 && round < 1000); round++) {

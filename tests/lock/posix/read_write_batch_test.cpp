@@ -88,7 +88,7 @@ TEST_F(read_write_batch, ALockThatNobodyReleasesIsFoundCold) {
     EXPECT_FALSE(hf_rw_is_known_as_cold(&lock));
 }
 
-TEST_F(read_write_batch, WhoLeavesEmptyHandedIsNotCritical) {
+TEST_F(read_write_batch, AThreadThatLeavesEmptyHandedIsNotCritical) {
     ASSERT_TRUE(hf_rw_write_try_acquire(&lock, self));
     uint32_t depth = self->critical.critical_depth;
     EXPECT_FALSE(takes(HF_RW_TO_READ));

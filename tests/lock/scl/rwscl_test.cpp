@@ -12,8 +12,8 @@
 // given up (hangs). It hangs when nobody keeps the time, when the end of the writers' slice wakes nobody, when the last
 // reader wakes nobody, when a reader leaves a closed gate as an open one, and when a writer sleeps for a set time
 // unannounced and takes the word as one that has not slept (AWriterInATimedSleepLeavesNobodyAsleep). A
-// writer that never stands back: WhoCameLastLeavesTheFrontPlaceToOthers. is_still_writers that does not ask whether
-// anybody waits: WhoStoodBackEndsNoSliceForNobody.
+// writer that never stands back: TheLastComerLeavesTheFrontPlaceToOthers. is_still_writers that does not ask whether
+// anybody waits: AWriterThatStoodBackEndsNoSliceForNobody.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -360,7 +360,7 @@ bool stands_back(hf_rwscl_t &lock, int cpu) {
     return stood_back;
 }
 
-TEST_P(rwscl, WhoCameLastLeavesTheFrontPlaceToOthers) {
+TEST_P(rwscl, TheLastComerLeavesTheFrontPlaceToOthers) {
     constexpr int enough = 3;
     hf_rwscl_set_slice(&lock, 20'000);
     run_in_thread([&] {
@@ -376,7 +376,7 @@ TEST_P(rwscl, WhoCameLastLeavesTheFrontPlaceToOthers) {
 
 // A writer that stands back may come back to a writers' slice that has lasted for as long as readers have stayed away.
 // It goes on: nobody waits for its end. (A writer that comes too late to stand back finds the same.)
-TEST_P(rwscl, WhoStoodBackEndsNoSliceForNobody) {
+TEST_P(rwscl, AWriterThatStoodBackEndsNoSliceForNobody) {
     hf_rwscl_init(&lock);
     lock.changed_at = hf_ticks();
     lock.slice_end = lock.changed_at + hf_rwscl_ticks_of_us(100'000);

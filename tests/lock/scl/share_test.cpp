@@ -3,7 +3,7 @@
 //
 // Shown able to fail: hf_share_charge without `* per_tick` (CountsTimeByWeight); hf_share_come_back that does nothing
 // (DoesNotSaveIdleTimeUp); hf_share_banned_until that forgets `inactive` (ABanEndsWithTheOthersActivity), or the
-// comparison of what was used (NobodyIsBannedForThoseWhoHaveUsedMore); hf_share_is_dead that is always false.
+// comparison of what was used (NobodyIsBannedForClassesThatHaveUsedMore); hf_share_is_dead that is always false.
 #include <gtest/gtest.h>
 
 #include "lock/scl/share.h"
@@ -67,7 +67,7 @@ TEST(share, DoesNotSaveIdleTimeUp) {
     EXPECT_EQ(share.used, 500u) << "what was used is not forgiven";
 }
 
-TEST(share, NobodyIsBannedForThoseWhoWaitToo) {
+TEST(share, NobodyIsBannedForOtherWaiters) {
     hf_share greedy = share_of_weight(1024), other = share_of_weight(1024);
     greedy.used = 1000;
     greedy.waiting = other.waiting = 1;
@@ -75,7 +75,7 @@ TEST(share, NobodyIsBannedForThoseWhoWaitToo) {
     EXPECT_LE(hf_share_banned_until(&greedy, &totals, 0, 5000, inactive_after), 5000u);
 }
 
-TEST(share, NobodyIsBannedForThoseWhoHaveUsedMore) {
+TEST(share, NobodyIsBannedForClassesThatHaveUsedMore) {
     hf_share modest = share_of_weight(1024), other = share_of_weight(1024);
     hf_share_begin_slice(&modest, 5000);
     hf_share_charge(&modest, 1000);

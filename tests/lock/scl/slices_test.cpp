@@ -2,12 +2,12 @@
 // Slices, step by step, with a given clock and no threads: who is chosen, who keeps the time, who is banned.
 //
 // Shown able to fail: keep_time that does nothing; hf_slices_leave without its choice (AKeeperThatLeavesIsReplaced);
-// is_late that does not look at the word, or never finds anybody late (WhoIsChosenAndLateIsPassedOver); a look that
+// is_late that does not look at the word, or never finds anybody late (ALateChosenWaiterIsPassedOver); a look that
 // only the timekeeper may take (AKeeperThatDoesNotLook...); choose that does not ask whether the owner is dead
 // (ASliceIsOverWhenItsOwnerExits); owner_is_elsewhere that says no, does not look at the word, or not at the thread
 // (ASliceIsOverWhenItsOwnerWaitsAtAnotherLock), or not whether it sleeps (...SleepsForALockOfAnotherKind);
 // hf_slices_retire that does nothing; next_of that takes the first (TheLeastUsedIsNext), or bans nobody
-// (WhoHasUsedMoreIsBannedUntilItHasPaid); hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that
+// (AClassThatHasUsedMoreIsBannedUntilItHasPaid); hf_slices_begin without its loop (AClassIsChosenWhole); sum_up that
 // forgets nobody (InactiveSharesAreForgotten); inactive_ticks that is always a second (ASharesInactivity...);
 // void_times_of_another_clock that does nothing, or leaves the slice's end or the timekeeper as it is
 // (ASliceOfAnotherClock...), or due_at (WhoIsChosenByAnotherClock...); hf_share_is_active that takes who is seen
@@ -92,7 +92,7 @@ TEST_F(slices, TakeTheMemoryThatIsDocumented) {
     EXPECT_EQ(sizeof(hf_share), 128u);
 }
 
-TEST_F(slices, WhoComesFirstIsChosenAtOnce) {
+TEST_F(slices, TheFirstComerIsChosenAtOnce) {
     one a = make();
     EXPECT_EQ(join(a, 0), &a.waiter.wake_word);
     EXPECT_TRUE(a.chosen());
@@ -103,7 +103,7 @@ TEST_F(slices, WhoComesFirstIsChosenAtOnce) {
     EXPECT_EQ(all.waiters, 0u);
 }
 
-TEST_F(slices, WhoComesIntoASliceWaitsForItsEndAndKeepsTheTime) {
+TEST_F(slices, AThreadThatComesIntoASliceWaitsForItsEndAndKeepsTheTime) {
     one a = make(), b = make();
     take(a, 0);
     join(b, 100);
@@ -181,7 +181,7 @@ TEST_F(unused_slices, EndEarly) {
     EXPECT_TRUE(b.chosen());
 }
 
-TEST_F(unused_slices, EndForWhoComesLater) {
+TEST_F(unused_slices, EndForLaterComers) {
     one a = make(), b = make();
     take(a, 0);
     join(b, slice / 2);
@@ -268,7 +268,7 @@ TEST_F(slices, OfEqualsTheFirstIsNext) {
     EXPECT_TRUE(b.chosen());
 }
 
-TEST_F(slices, WhoHasUsedMoreIsBannedUntilItHasPaid) {
+TEST_F(slices, AClassThatHasUsedMoreIsBannedUntilItHasPaid) {
     one a = make(), b = make();
     use_up_beside(a, b);
     join(a, slice);
@@ -280,7 +280,7 @@ TEST_F(slices, WhoHasUsedMoreIsBannedUntilItHasPaid) {
     EXPECT_TRUE(a.chosen());
 }
 
-TEST_F(slices, WhoComesDuringABanIsNotHeldUp) {
+TEST_F(slices, ANewcomerDuringABanIsNotHeldUp) {
     one a = make(), b = make();
     use_up_beside(a, b);
     join(a, slice);
@@ -291,7 +291,7 @@ TEST_F(slices, WhoComesDuringABanIsNotHeldUp) {
     EXPECT_EQ(all.timekeeper, &a.waiter);
 }
 
-TEST_F(slices, NobodyIsBannedWhoHoldsSomethingElseOrWhereWorkIsConserved) {
+TEST_F(slices, NoHolderOfAnotherLockIsBannedNorAnyoneWhereWorkIsConserved) {
     for (bool work_conserving : {false, true}) {
         one a = make(), b = make();
         all.work_conserving = work_conserving;
@@ -370,7 +370,7 @@ TEST_F(slices, ASliceOfNoLengthIsOverByEveryClock) {
     EXPECT_TRUE(b.chosen());
 }
 
-TEST_F(slices, WhoIsChosenAndLateIsPassedOver) {
+TEST_F(slices, ALateChosenWaiterIsPassedOver) {
     one a = make(), b = make(), c = make();
     std::uint32_t word = HF_WORD_HELD;
     all.lock = &word;
@@ -497,7 +497,7 @@ TEST_F(slices, ASliceIsOverWhenItsOwnerRetiresAndNobodyIsBannedForItsSake) {
 // uscl.U8: the clock has gone back by most of what it had counted.
 constexpr std::uint64_t back = origin - origin / 10;
 
-TEST_F(slices, ASliceOfAnotherClockIsOverForWhoKeepsItsTime) {
+TEST_F(slices, ASliceOfAnotherClockIsOverForItsTimekeeper) {
     one a = make(), b = make();
     take(a, 0);
     join(b, 1);
@@ -506,7 +506,7 @@ TEST_F(slices, ASliceOfAnotherClockIsOverForWhoKeepsItsTime) {
     EXPECT_TRUE(b.chosen());
 }
 
-TEST_F(slices, ASliceOfAnotherClockIsOverForWhoComes) {
+TEST_F(slices, ASliceOfAnotherClockIsOverForANewcomer) {
     one a = make(), b = make(), c = make();
     take(a, 0);
     join(b, 1); // asleep, and keeps the time
@@ -519,7 +519,7 @@ TEST_F(slices, ASliceOfAnotherClockIsOverForWhoComes) {
     EXPECT_FALSE(c.chosen()) << "the slice is of this clock";
 }
 
-TEST_F(slices, WhoIsChosenByAnotherClockIsLate) {
+TEST_F(slices, AWaiterChosenByAnotherClockIsLate) {
     one a = make(), b = make(), c = make();
     std::uint32_t word = HF_WORD_HELD;
     all.lock = &word;
@@ -561,7 +561,7 @@ TEST_F(slices, ABanByAnotherClockEndsThoughTheOtherStaysActive) {
 }
 
 // Nobody had a slice before, or it is long ago: what tells that the clock went back is the choice itself.
-TEST_F(slices, WhoIsChosenByAnotherClockIsLateWithoutASliceBefore) {
+TEST_F(slices, AWaiterChosenByAnotherClockIsLateWithoutASliceBefore) {
     std::uint64_t since = 10 * std::uint64_t(HF_LATE_NS / hf_tick_ns());
     for (bool had_one : {false, true}) {
         all = {};

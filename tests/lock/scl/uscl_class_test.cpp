@@ -171,7 +171,7 @@ unsigned shares_now(hf_uscl_t &lock, std::uint64_t own_class) {
 
 // A share that others have got meanwhile: what it does inside would count as theirs. Shown able to fail: begin_slice
 // with the share of before.
-TEST_F(uscl_class, WhoIsLateForItsTurnAndForgottenUsesAShareOfItsOwn) {
+TEST_F(uscl_class, ALateForgottenWaiterUsesAShareOfItsOwn) {
     holding_up handler;
     std::atomic<std::uint64_t> late_class = 0;
     std::uint64_t holds_as = 0;

@@ -301,7 +301,7 @@ TEST(uscl, AnUntimedSectionCountsFromWhenItsSliceWasTaken) {
 }
 
 // It is about to wait for a condition. Shown able to fail: hf_uscl_stand_aside that asks for a timed holder only.
-TEST(uscl, WhoStandsAsideInAnUntimedSectionLeavesItsSlice) {
+TEST(uscl, AnOwnerThatStandsAsideInAnUntimedSectionLeavesItsSlice) {
     hf_uscl_t lock = HF_USCL_INIT;
     hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX);
     contend(lock);
@@ -319,7 +319,7 @@ TEST(uscl, WhoStandsAsideInAnUntimedSectionLeavesItsSlice) {
 
 // After the wait its slice is another one, and all of its sections are known. Shown able to fail: hf_uscl_stand_aside
 // that leaves `untimed` as it is.
-TEST(uscl, WhoComesBackFromAWaitBeginsASlice) {
+TEST(uscl, AThreadThatComesBackFromAWaitBeginsASlice) {
     hf_uscl_t lock = HF_USCL_INIT;
     hf_uscl_set_slice(&lock, HF_USCL_SLICE_US_MAX);
     contend(lock);
