@@ -6,6 +6,7 @@
 
 #include "cli/draw/plot.hpp"
 #include "cli/experiment/cell_summary.hpp"
+#include "cli/experiment/lock_styles.hpp"
 #include "cli/experiment/results_file.hpp"
 #include "cli/experiment/slice_grid.hpp"
 #include "cli/experiment/thread_time_table.hpp"
@@ -59,13 +60,17 @@ plot durations_plot(const bench_options &options, const std::vector<result_recor
                  scale::nines, percent};
     picture.dots = false;
     auto named = options.slices_us.empty() ? records : named_by_contender(records);
-    for (const contender &one : contenders_of(options.locks, options.slices_us)) {
+    std::vector<std::string> labels;
+    for (const contender &one : contenders_of(options.locks, options.slices_us))
+        labels.push_back(one.label());
+    std::vector<std::size_t> styles = styles_of(labels);
+    for (std::size_t i = 0; i < labels.size(); i++) {
         duration_counts durations;
         for (const auto &record : named) {
-            if (record.lock == one.label() && record.threads == threads)
+            if (record.lock == labels[i] && record.threads == threads)
                 durations.merge(record.*counts);
         }
-        plot_line line{one.label(), {}, {}};
+        plot_line line{labels[i], {}, styles[i]};
         for (const auto &point : durations.shares())
             line.points.push_back({point.ns, point.share, point.share, point.share});
         picture.lines.push_back(std::move(line));

@@ -2,8 +2,6 @@
 // holdfast compare: an unmodified program under several locks, in interleaved rounds.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
-#include <cstring>
 #include <fmt/core.h>
 #include <map>
 #include <memory>
@@ -66,19 +64,6 @@ std::string last_lines(const std::string &text, std::size_t lines_max) {
     for (std::size_t lines = 0; lines < lines_max && from != std::string::npos && from > 0; lines++)
         from = text.rfind('\n', from - 1);
     return from == std::string::npos || from == 0 ? text : text.substr(from + 1);
-}
-
-// What stands before the number in the program's output, as 'ops/s' in 'ops/s: ([0-9.]+)', as far as it is plain text.
-std::string name_of_metric(const std::string &pattern) {
-    std::string name = pattern.substr(0, pattern.find('('));
-    auto is_plain = [](unsigned char each) { return std::isalnum(each) || std::strchr(" _-/%", each); };
-    while (!name.empty() && !std::isalnum(static_cast<unsigned char>(name.back())) && name.back() != '%')
-        name.pop_back();
-    auto first = std::find_if_not(name.rbegin(), name.rend(), is_plain).base();
-    name.erase(name.begin(), first);
-    name.erase(0, name.find_first_not_of(" -_/%"));
-    name.erase(name.find_last_not_of(" -_/") + 1);
-    return name.empty() ? "metric" : name;
 }
 
 constexpr std::string_view placeholder = "{}";

@@ -2,6 +2,8 @@
 #include "cli/experiment/program_run.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <fmt/core.h>
 
 #include "measure/bootstrap.hpp"
@@ -111,6 +113,19 @@ std::vector<std::string> row_of(const std::string &lock, const runs_of_lock &run
 }
 
 } // namespace
+
+std::string name_of_metric(const std::string &pattern) {
+    std::size_t begin = pattern.starts_with("(?") ? pattern.find(')') + 1 : 0; // flags, as in (?s)
+    std::string name = pattern.substr(begin, pattern.find('(', begin) - begin);
+    auto is_plain = [](unsigned char each) { return std::isalnum(each) || std::strchr(" _-/%", each); };
+    while (!name.empty() && !std::isalnum(static_cast<unsigned char>(name.back())) && name.back() != '%')
+        name.pop_back();
+    auto first = std::find_if_not(name.rbegin(), name.rend(), is_plain).base();
+    name.erase(name.begin(), first);
+    name.erase(0, name.find_first_not_of(" -_/%"));
+    name.erase(name.find_last_not_of(" -_/") + 1);
+    return name.empty() ? "metric" : name;
+}
 
 const char *name_of(run_status status) {
     switch (status) {

@@ -34,6 +34,9 @@ void to_json(json &target, const program_run &run);
 // Throws nlohmann::json::exception when it is not a run.
 void from_json(const json &source, program_run &run);
 
+// What stands before the number in the program's output, as 'ops/s' in 'ops/s: ([0-9.]+)', as far as it is plain text.
+std::string name_of_metric(const std::string &pattern);
+
 // What is compared, and which direction is better.
 struct yardstick {
     bool by_metric;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/experiment/cell_summary.hpp"
+#include "cli/experiment/lock_styles.hpp"
 #include "measure/quantity.hpp"
 
 namespace holdfast::cli {
@@ -18,10 +19,11 @@ plot throughput_plot(const std::string &workload, const std::vector<result_recor
     picture.marked_x = cpus;
     picture.mark_label = format_number_of(cpus, "CPU");
     std::sort(threads.begin(), threads.end());
-    for (const auto &lock : locks) {
-        plot_line line{lock, {}, {}};
+    std::vector<std::size_t> styles = styles_of(locks);
+    for (std::size_t i = 0; i < locks.size(); i++) {
+        plot_line line{locks[i], {}, styles[i]};
         for (unsigned count : threads) {
-            cell_summary one = summarize(records, lock, count);
+            cell_summary one = summarize(records, locks[i], count);
             if (one.ops_per_s && *one.ops_per_s > 0)
                 line.points.push_back({double(count), *one.ops_per_s, *one.ops_per_s_min, *one.ops_per_s_max});
             else if (one.rounds > 0)

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/draw/plot.hpp"
+#include "cli/experiment/lock_styles.hpp"
 #include "measure/statistics.hpp"
 
 namespace holdfast::cli::report {
@@ -46,6 +47,7 @@ drawn_locks::drawn_locks(const std::vector<workload_measurement> &workloads,
                          const std::vector<program_measurement> &programs, std::vector<std::string> chosen) {
     if (!chosen.empty()) {
         names_ = std::move(chosen);
+        styles_ = styles_of(names_);
         return;
     }
     std::vector<std::string> there;
@@ -59,6 +61,7 @@ drawn_locks::drawn_locks(const std::vector<workload_measurement> &workloads,
     std::stable_sort(there.begin(), there.end(), [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
     there.resize(std::min(there.size(), plot_styles));
     names_ = there;
+    styles_ = styles_of(names_);
 }
 
 std::vector<std::string> drawn_locks::among(const std::vector<std::string> &there) const {
@@ -74,7 +77,7 @@ std::optional<std::size_t> drawn_locks::style_of(const std::string &lock) const 
     auto found = std::find(names_.begin(), names_.end(), lock);
     if (found == names_.end())
         return std::nullopt;
-    return static_cast<std::size_t>(found - names_.begin());
+    return styles_[static_cast<std::size_t>(found - names_.begin())];
 }
 
 } // namespace holdfast::cli::report

@@ -25,6 +25,7 @@ public:
 
 private:
     std::vector<std::string> names_;
+    std::vector<std::size_t> styles_; // of each
 };
 
 } // namespace holdfast::cli::report

@@ -120,6 +120,8 @@ program_measurement::program_measurement(const results &file) : about_(file.abou
             refuse("a program's argument is not text");
     }
     by_.by_metric = about_.at("metric") != "wall_s";
+    if (by_.by_metric)
+        by_.metric_name = name_of_metric(about_.at("metric").get<std::string>());
     by_.higher_is_better = about_.at("better") == "higher";
     for (const auto &one : runs_) {
         note_once(locks_, one.lock);
@@ -130,6 +132,10 @@ program_measurement::program_measurement(const results &file) : about_(file.abou
 
 std::string program_measurement::short_name() const {
     return std::filesystem::path(about_.at("program").at(0).get<std::string>()).filename().string();
+}
+
+std::string program_measurement::figure_name() const {
+    return short_name() + (by_.by_metric ? ": " + by_.metric_name : "");
 }
 
 std::string program_measurement::name() const {

@@ -75,6 +75,7 @@ public:
     const json &about() const { return about_; }
     std::string name() const; // the program without its directories, and its arguments
     std::string short_name() const;
+    std::string figure_name() const; // the program, and what of its output is compared
     unsigned background() const;
     unsigned cpus() const;
     const std::vector<std::string> &locks() const { return locks_; }

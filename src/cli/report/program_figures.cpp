@@ -5,6 +5,7 @@
 #include <cctype>
 #include <fmt/core.h>
 
+#include "cli/experiment/verdict.hpp"
 #include "cli/report/subtitles.hpp"
 #include "cli/start/background_load.hpp"
 #include "measure/quantity.hpp"
@@ -58,11 +59,33 @@ plot picture_of(const program_measurement &of, const drawn_locks &drawn, const s
     return picture;
 }
 
+// What to do, for each lock and number of threads.
+figure verdicts_on(const program_measurement &of, const std::string &name) {
+    figure made{.name = name,
+                .title = "What to do",
+                .sentence =
+                    "The median ratio to glibc's, and where it lies with 95% confidence (bootstrap over rounds).",
+                .picture = {},
+                .table = {}};
+    made.table.header = {"lock", "threads", "verdict"};
+    for (const auto &lock : of.locks()) {
+        for (unsigned count : of.threads()) {
+            std::vector<program_run> runs = with_threads(of.runs(), count);
+            std::string verdict =
+                lock == "glibc" ? ""
+                                : verdict_on(lock, ratios_to_glibc(runs, lock, of.by()), of.value(lock, count).rounds);
+            if (!verdict.empty())
+                made.table.rows.push_back({{lock}, {count_or_as_told(count)}, {verdict.substr(lock.size() + 2)}});
+        }
+    }
+    return made;
+}
+
 } // namespace
 
 section program_section(const program_measurement &of, const drawn_locks &drawn, const std::string &name) {
     figure speed{.name = name,
-                 .title = of.name() + background_phrase(of.background()),
+                 .title = of.figure_name() + background_phrase(of.background()),
                  .sentence = has_ratios(of)
                                  ? fmt::format("{}, as a ratio to glibc's mutex in the same round: above 1 is "
                                                "better.",
@@ -86,6 +109,8 @@ section program_section(const program_measurement &of, const drawn_locks &drawn,
     made.sentence = fmt::format("{}: {}, {}.", of.about().at("date").get<std::string>().substr(0, 10),
                                 machine_in(of.about()), of.about().at("kernel").get<std::string>());
     made.figures.push_back(std::move(speed));
+    if (has_ratios(of))
+        made.figures.push_back(verdicts_on(of, name + "-verdict"));
     return made;
 }
 

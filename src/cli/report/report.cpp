@@ -32,6 +32,7 @@ struct report_options {
     std::string output_path = "report.html";
     std::string picture_directory;
     std::vector<std::string> locks;
+    bool acceptance = false;
 };
 
 // What all the files hold.
@@ -79,8 +80,10 @@ std::string slug(const std::string &text) {
 
 class section_list {
 public:
-    explicit section_list(const material &of, const drawn_locks &drawn) {
-        keep(envelope_section(of.workloads, of.programs));
+    // The reader's own programs come first.
+    section_list(const material &of, const drawn_locks &drawn, bool acceptance) {
+        for (const auto &one : of.programs)
+            keep(program_section(one, drawn, unused_name(one.figure_name() + background_in_name(one.background()))));
         for (const auto &one : of.workloads) {
             if (!one.between_us())
                 keep(workload_section(one, drawn, unused_name(one.workload() + background_in_name(one.background()))));
@@ -89,8 +92,8 @@ public:
             keep(time_between_section(group, drawn, unused_name(group.front()->workload() + "-time-between")));
         for (const auto &one : of.slices)
             keep(slice_section(one, unused_name(one.workload() + background_in_name(one.background()))));
-        for (const auto &one : of.programs)
-            keep(program_section(one, drawn, unused_name(one.short_name() + background_in_name(one.background()))));
+        if (acceptance)
+            keep(envelope_section(of.workloads, of.programs));
     }
 
     const std::vector<section> &all() const { return all_; }
@@ -179,7 +182,7 @@ int make_report(const report_options &options) {
     output_file output(options.output_path);
     if (!options.picture_directory.empty())
         make_directory(options.picture_directory);
-    section_list sections(of, drawn_locks(of.workloads, of.programs, options.locks));
+    section_list sections(of, drawn_locks(of.workloads, of.programs, options.locks), options.acceptance);
 
     std::vector<const figure *> drawn;
     for (const auto &one : sections.all()) {
@@ -228,6 +231,8 @@ void add_report(CLI::App &app, action &chosen) {
         ->type_name("NAME,...")
         ->delimiter(',')
         ->allow_extra_args(false);
+    verb->add_flag("--acceptance", options->acceptance,
+                   "Also hold the default mutex against what Holdfast's developers ask of it");
     verb->footer("Needs gnuplot. Exit status: 0; 2 when the command line or a results file is wrong; 125 when holdfast "
                  "failed.\nExample:\n"
                  "  holdfast bench shared-memory --resume cells.json\n"
