@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A yardstick: release, wake one, and let it try again against whoever comes. What boost.fiber, Go and Java do.
+// A yardstick: release, wake one, and let it try again against a task that comes. What boost.fiber, Go and Java do.
 #pragma once
 
 #include <atomic>

@@ -45,7 +45,7 @@ void add_options(CLI::App &app, cell_options &options) {
         ->check(from_to(1u, 1'000'000u))
         ->capture_default_str();
     app.add_option("--spins", options.spins, "Polls of a held mutex, of ces and with")->capture_default_str();
-    app.add_option("--turns", options.turns, "0: who never has to wait is never suspended; of ours")
+    app.add_option("--turns", options.turns, "0: a task that never has to wait is never suspended; of ours")
         ->capture_default_str();
     app.add_option("--chain-max", options.chain_max, "Hand-overs in a row, of ces and with")->capture_default_str();
 }

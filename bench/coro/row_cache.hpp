@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The rows of a store that were read last, for whoever has the lock: what many programs keep in front of a database.
+// The rows of a store that were read last, for a task that has the lock: what many programs keep in front of a
+// database.
 #pragma once
 
 #include <cstddef>

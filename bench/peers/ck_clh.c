@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // ConcurrencyKit's CLH lock. The node that it exchanges at unlock for the predecessor's is one of ours. A lock that has
-// never been taken has no predecessor's node to begin with: the first who asks makes one, and whoever is second in that
-// gives its own back.
+// never been taken has no predecessor's node to begin with: the first to ask makes one, and a thread that is second in
+// that gives its own back.
 #include <ck_spinlock.h>
 
 #include "lock/basic/queue_node.h"

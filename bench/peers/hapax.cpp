@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Hapax lock: who leaves says so in `depart` and writes its number into the number's slot, at which the waiter for that
-// number polls for a change, whoever makes it, and then looks at `depart`.
+// Hapax lock: a thread that leaves says so in `depart` and writes its number into the number's slot, at which the
+// waiter for that number polls for a change, whoever makes it, and then looks at `depart`.
 //
 // Nobody is lost: the slot changes after `depart`, so a waiter that read the slot and then found `depart` unchanged
 // sees it change. Where two owners write one slot, the language orders neither's `depart` before the other's write;

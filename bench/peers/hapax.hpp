@@ -5,7 +5,7 @@
 //
 //     never taken: arrive 0, depart 0     free: arrive == depart     held or waited for: arrive is the last comer's
 //
-// Exclusion: the exchange on `arrive` gives each number but the last one waiter, who is let in when its owner leaves.
+// Exclusion: the exchange on `arrive` gives each number but the last one waiter, which is let in when its owner leaves.
 #pragma once
 
 #include <array>

@@ -5,8 +5,8 @@
 //     PARKED  --- another one, ahead of its turn ----> WAITING     (and a wake)
 //     WAITING, PARKED --- the predecessor, once -----> GRANTED     (and a wake, if it was PARKED)
 //
-// P1: a waiter sleeps only while the word is PARKED, and whoever takes the word out of PARKED wakes it. The word lies
-// in an immortal node, so a wake that comes late is spurious for somebody else, who looks at its word again.
+// P1: a waiter sleeps only while the word is PARKED, and a thread that takes the word out of PARKED wakes it. The word
+// lies in an immortal node, so a wake that comes late is spurious for somebody else, who looks at its word again.
 #pragma once
 
 #include <cstdint>

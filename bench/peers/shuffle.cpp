@@ -5,9 +5,10 @@
 //
 //     word:   FREE --- anybody, or the head alone once it has waited for long ---> HELD --- the owner ---> FREE
 //
-// S1: exclusion rests on the word alone. S2: the queue's links are changed by the shuffler only, who is one at a time
-// (the role is handed on, last thing, or lost with its holder), and only between nodes that are linked and not the
-// last. S3: whoever leaves the head of the queue grants it to the next one: so nobody in the queue is forgotten.
+// S1: exclusion rests on the word alone. S2: the queue's links are changed by the shuffler only, of which there is one
+// at a time (the role is handed on, last thing, or lost with its holder), and only between nodes that are linked and
+// not the last. S3: a thread that leaves the head of the queue grants it to the next one: so nobody in the queue is
+// forgotten.
 #include <cstdint>
 
 #include "peers/numa_node.hpp"

@@ -30,7 +30,7 @@ void give_node(Node *node) {
 // Puts the node at the queue's end. nullptr: it is the first; else its predecessor, which knows of it now.
 template <class Node>
 Node *join_queue(Node **tail, Node *node) {
-    // Release: whoever finds the node through the tail finds it made. Acquire: what the last owner wrote.
+    // Release: a thread that finds the node through the tail finds it made. Acquire: what the last owner wrote.
     Node *before = hf_exchange_acq_rel(tail, node);
     if (before)
         hf_store_release(&before->next, node); // pairs with the acquire in successor_of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Phases with a barrier of a mutex and a condition variable between them, and shares of work that differ: whoever has
-// the least waits for whoever has the most.
+// Phases with a barrier of a mutex and a condition variable between them, and shares of work that differ: a thread that
+// has the least waits for a thread that has the most.
 #include <memory>
 #include <vector>
 

@@ -38,7 +38,7 @@ private:
                 return;
             work_for(std::min(look_ticks, section_ticks - (now - began)));
             std::uint64_t until = hf_ticks();
-            // Not one that the stop found under way: who has lost the CPU in it ends it much later.
+            // Not one that the stop found under way: a thread that has lost the CPU in it ends it much later.
             if (before == phase::measuring && phase.now() == phase::measuring)
                 held_ticks += until - now;
             now = until;

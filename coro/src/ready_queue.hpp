@@ -34,8 +34,8 @@ public:
         ring_[(first_ + size) & (ring_.size() - 1)] = ready;
         if (!ready.rotated)
             guests_.store(guests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        // Sequentially consistent, as are looks_empty() and all that says who sleeps: who puts and then finds nobody
-        // asleep has been seen by everybody who went to sleep later (pool.P1, worker_sleep.hpp).
+        // Sequentially consistent, as are looks_empty() and all that says who sleeps: a task that puts and then finds
+        // nobody asleep has been seen by everybody who went to sleep later (pool.P1, worker_sleep.hpp).
         size_.store(size + 1, std::memory_order_seq_cst);
     }
 
@@ -76,7 +76,7 @@ private:
     }
 
     spin_guard guard_;
-    std::atomic<std::size_t> size_ = 0;   // written by who has the guard
+    std::atomic<std::size_t> size_ = 0;   // written by a task that has the guard
     std::atomic<std::size_t> guests_ = 0; // likewise
     std::size_t first_ = 0;
     std::vector<entry> ring_;

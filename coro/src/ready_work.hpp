@@ -56,7 +56,8 @@ public:
     }
 
     // Of what is meant for this worker, or for all. Owners of locks come first; but those that it takes one after
-    // another count as a chain of hand-overs does: who else is ready would starve behind them in the same way.
+    // another count as a chain of hand-overs does: any other task that is ready would starve behind them in the same
+    // way.
     [[nodiscard]] std::coroutine_handle<> find(worker &me, run_context &context) noexcept {
         ready_queue::entry found;
         // One owner at least between two of the others: with a chain_max of 1 they would starve instead.

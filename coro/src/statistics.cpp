@@ -176,7 +176,7 @@ void count(bool on) {
     if (on && !all.load(std::memory_order_acquire)) {
         auto made = std::make_unique<table>();
         class table *expected = nullptr;
-        // Release: who counts sees an empty table.
+        // Release: a task that counts sees an empty table.
         if (all.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel))
             static_cast<void>(made.release()); // for as long as the process lives
     }

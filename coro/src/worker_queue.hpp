@@ -22,10 +22,10 @@
 //     `limit` below it and then finds `front` not past it. In the total order of these sequentially consistent
 //     operations one of the two sees the other: the owner then goes on under the guard, the thief gives its recall up.
 // pool.B2  An entry's slot is written again only when it has been taken. The owner puts below `room_end_` alone, which
-//     it moves under the guard: who took from there has done so under the guard before, or is the owner.
+//     it moves under the guard: a task that took from there has done so under the guard before, or is the owner.
 // pool.B3  An entry that is here all the while that looks_empty() reads is seen (pool.P1, worker_sleep.hpp). What was
-//     taken is counted before it is gone from here, and read before `back`: so whoever sees a count sees at least as
-//     many put.
+//     taken is counted before it is gone from here, and read before `back`: so a task that sees a count sees at least
+//     as many put.
 //
 // In BWoS nobody can take what is in the owner's block. Here a thief can (recall), since a worker must not sleep while
 // something is ready, even if that lies behind a coroutine that runs long. It costs the owner the order of a store and
@@ -182,11 +182,11 @@ private:
         room_end_ = (owns ? front : shared_.load(std::memory_order_relaxed)) + capacity;
     }
 
-    // Written by the owner, `limit_` by who has the guard. Sleepers and thieves read them.
+    // Written by the owner, `limit_` by a task that has the guard. Sleepers and thieves read them.
     std::atomic<std::uint64_t> front_ = 0, back_ = 0, limit_ = block, got_ = 0;
     std::atomic<std::int64_t> guests_ = 0;
     std::uint64_t room_end_ = capacity; // the owner's alone
-    // Written by who has the guard.
+    // Written by a task that has the guard.
     alignas(64) spin_guard guard_;
     std::atomic<std::uint64_t> shared_ = block, stolen_ = 0;
     std::atomic<std::int64_t> guests_stolen_ = 0;

@@ -35,7 +35,7 @@ public:
     // True when nobody else searches.
     [[nodiscard]] bool end_search() noexcept { return idle_.end_search(); }
 
-    // Polling helps only while whoever may put something runs on another CPU; with more workers awake than CPUs it
+    // Polling helps only while a task that may put something runs on another CPU; with more workers awake than CPUs it
     // takes the time from them.
     [[nodiscard]] bool polling_pays(unsigned cpus) const noexcept {
         std::size_t count = workers_.size();
@@ -51,7 +51,7 @@ public:
         return true;
     }
 
-    // pool.P1, the side of who has put something.
+    // pool.P1, the side of the task that has put something.
     void wake_one() noexcept {
         if (!idle_.nobody_searches_and_some_sleep())
             return;
@@ -62,7 +62,7 @@ public:
         }
     }
 
-    // pool.P1, the side of who sleeps; for a searcher, which it is again after it. Returns for any reason.
+    // pool.P1, the side of the task that sleeps; for a searcher, which it is again after it. Returns for any reason.
     // `stays_awake()` looks at all queues.
     template <class StaysAwake>
     void sleep(worker &me, StaysAwake stays_awake) noexcept {

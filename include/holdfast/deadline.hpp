@@ -17,7 +17,7 @@
 namespace holdfast {
 namespace detail {
 
-// Rounded up: who waits for so long does not give up too early.
+// Rounded up: a thread that waits for so long does not give up too early.
 template <class Duration>
 std::chrono::nanoseconds nanoseconds_of(const Duration &time) {
     std::chrono::nanoseconds ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time);

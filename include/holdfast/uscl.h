@@ -48,8 +48,8 @@ HF_API int hf_uscl_set_slice(hf_uscl_t *lock, uint32_t slice_us);
 // The same for all locks whose slice was not set: 2,000 when the process starts.
 HF_API int hf_uscl_set_default_slice(uint32_t slice_us);
 
-// Makes the lock work-conserving, or not: then who finds the lock free takes it, also in another class's slice, and
-// nobody waits while the lock is free because of what it has used. May be called at any time.
+// Makes the lock work-conserving, or not: then a thread that finds the lock free takes it, also in another class's
+// slice, and nobody waits while the lock is free because of what it has used. May be called at any time.
 HF_API void hf_uscl_set_work_conserving(hf_uscl_t *lock, bool work_conserving);
 
 // Sets how long a class still takes part after it has used the lock: 1 to HF_USCL_INACTIVE_MS_MAX milliseconds; 1,000

@@ -142,7 +142,7 @@ outcome simulation::run(picoseconds until) {
         its.queue.push_back(one.get());
         reschedule(its, chance_.below(ps_a_ns * 1000));
     }
-    if (!exploring_) // who is alone goes on until something is to happen
+    if (!exploring_) // the thread that is alone goes on until something is to happen
         add_event({until, 0, event_kind::resume, 0, nullptr, 0});
     if (!exploring_)
         begin_disturbances();
@@ -471,7 +471,7 @@ void simulation::store(volatile void *word, std::size_t bytes) {
         of.busy_until = begins + jittered_ps(topology_.to_own(of, me_->number));
         me_->stores_seen_at = of.busy_until;
         take_from_others(of, me_->number, me_->now);
-        // Buffered; but who stores on and on waits for the first ones.
+        // Buffered; but a thread that stores on and on waits for the first ones.
         constexpr picoseconds buffered = 400 * ps_a_ns;
         me_->now = std::max(me_->now, me_->stores_seen_at - std::min(me_->stores_seen_at, buffered));
     }

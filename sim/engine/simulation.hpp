@@ -9,7 +9,7 @@
 // - exploring: there is one clock, which each access moves by a step, and chance or priorities say (exploration.hpp).
 //
 // What happens by itself (a slice ends, a timer, somebody is woken on another CPU) is an event, in the same order of
-// time. Events are handled on the stack of whoever has just stopped.
+// time. Events are handled on the stack of a thread that has just stopped.
 #pragma once
 
 #include <csetjmp>
@@ -240,10 +240,10 @@ private:
     std::vector<event> events_;
     std::uint64_t event_order_ = 0;
     cpu *me_ = nullptr;       // whose thread runs
-    void *outside_ = nullptr; // context of who has called run
+    void *outside_ = nullptr; // context of a thread that has called run
     std::vector<char> locals_outside_;
     bool is_inside_ = false;
-    thread *executing_ = nullptr; // whose stack this is; null: that of who has called run
+    thread *executing_ = nullptr; // whose stack this is; null: that of a thread that has called run
     picoseconds until_ = never, clock_ = 0, last_balance_ = 0;
     outcome outcome_ = outcome::time_is_over;
     std::string why_;

@@ -149,7 +149,7 @@ void dawdle(random_source &chance) {
         hf_load_relaxed(&own);
 }
 
-// The lock word's protocol with its sleepers and nothing else: whoever does not get it sleeps.
+// The lock word's protocol with its sleepers and nothing else: a thread that does not get it sleeps.
 void use_word(hf_flexguard_t *lock, room &inside) {
     random_source &chance = now_running().chance();
     forget_fences(&lock->word);

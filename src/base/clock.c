@@ -78,7 +78,7 @@ static double measure_by_now(void) {
         return 0.5;
     double measured = (double)(ns - loaded_ns) / (double)(ticks - loaded_ticks);
     if (ns - loaded_ns >= 20u * 1000 * 1000)
-        hf_store_relaxed_from(&settled_tick_ns, &measured); // by whoever comes; all are as good
+        hf_store_relaxed_from(&settled_tick_ns, &measured); // by a thread that comes; all are as good
     return measured;
 }
 

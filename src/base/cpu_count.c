@@ -61,7 +61,7 @@ static __attribute__((noinline, cold)) void end_window_if_over(void) {
     uint64_t *next = cpus.seen[(window + 1) % 2];
     for (int word = 0; word < HF_MASK_WORDS; word++)
         hf_store_relaxed(&next[word], 0);
-    hf_store_release(&cpus.window, window + 1); // pairs with the acquire of who adds to the next one
+    hf_store_release(&cpus.window, window + 1); // pairs with the acquire of the thread that adds to the next one
 }
 
 __attribute__((constructor)) static void count_at_start(void) {

@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-// At least 1. Costs two loads but for the first call of a second. For who may wait, and for who ends a wait: a thread
-// that never waits has its CPUs counted, too.
+// At least 1. Costs two loads but for the first call of a second. For threads that may wait, and for those that end a
+// wait: one that never waits has its CPUs counted, too.
 unsigned hf_cpus_usable(void);
 
 // The kernel isn't asked any more: what is to come may not survive that. The number stays.

@@ -27,7 +27,7 @@ uint32_t hf_numa_look_up(void) __attribute__((cold, visibility("hidden")));
 
 // How many nodes there are, from 1 to HF_NUMA_NODES_MAX. The same at each call.
 static inline uint32_t hf_numa_nodes(void) {
-    // Acquire: pairs with the release of whoever has looked it up, after it has filled the table.
+    // Acquire: pairs with the release of the thread that has looked it up, after it has filled the table.
     uint32_t nodes = hf_load_acquire(&hf_numa.nodes);
     return HF_LIKELY(nodes != 0) ? nodes : hf_numa_look_up();
 }

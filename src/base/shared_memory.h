@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Memory of a file that others map, too (a memfd), of which there is more the more is written. The kernel promises it
-// to nobody: where it has none left (vm.overcommit_memory=2), who stores first to a page is ended by SIGBUS.
+// to nobody: where it has none left (vm.overcommit_memory=2), a thread that stores first to a page is ended by SIGBUS.
 #ifndef HF_BASE_SHARED_MEMORY_H
 #define HF_BASE_SHARED_MEMORY_H
 

@@ -21,8 +21,8 @@ bool hf_hint_is_fresh(void) {
     bool alive = hf_load_relaxed(&page->monitor_state) == HF_MONITOR_ALIVE;
     if (alive && beats(page))
         return true;
-    // In this order: who finds it doubted, and good again, must not be undone by what follows here. Release: pairs with
-    // the acquire in hf_hint_look_again.
+    // In this order: a thread that finds it doubted, and good again, must not be undone by what follows here. Release:
+    // pairs with the acquire in hf_hint_look_again.
     hf_hint_listen_to(NULL);
     if (page != &hf_hint_of_nobody)
         hf_store_release(&doubted, page);
@@ -58,7 +58,7 @@ bool hf_monitor_present(void) {
 
 bool hf_registers_at_start __attribute__((weak)) = true;
 
-// Here and not beside hf_register: whoever links a lock that asks for the hint links this file.
+// Here and not beside hf_register: a program that links a lock that asks for the hint links this file.
 __attribute__((constructor)) static void register_at_start(void) {
     if (hf_registers_at_start)
         hf_register();

@@ -3,8 +3,8 @@
 // read it. The includer provides integer types.
 //
 // A lock is an address in a process. Its holder is whoever published that address last before it left the CPU with a
-// critical_depth above 0 (struct hf_critical_words): exact for who holds one lock. Of who holds several it is the one
-// taken last, even if that has been given back.
+// critical_depth above 0 (struct hf_critical_words): exact for a thread that holds one lock. Of a thread that holds
+// several it is the one taken last, even if that has been given back.
 #ifndef HF_HINT_HOLDER_PREEMPTIONS_H
 #define HF_HINT_HOLDER_PREEMPTIONS_H
 

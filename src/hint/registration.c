@@ -215,7 +215,7 @@ void hf_register_later(void) {
     static __thread uint32_t sleeps __attribute__((tls_model("initial-exec")));
     if (++sleeps % SLEEPS_APART != 0)
         return;
-    uint64_t due_ns = hf_load_acquire(&later.due_ns); // pairs with the release of who has tried before
+    uint64_t due_ns = hf_load_acquire(&later.due_ns); // pairs with the release of the thread that has tried before
     if (hf_monotonic_ns() < due_ns)
         return;
     int saved_errno = errno;
@@ -243,7 +243,7 @@ static struct outcome meet_at_start(const char *monitor, int patience_ms) {
     return met;
 }
 
-// secure_getenv: a set-user-id program does not talk to whoever its caller names.
+// secure_getenv: a set-user-id program does not talk to a monitor that its caller names.
 void hf_register(void) {
     static bool watches_forks;
     int saved_errno = errno;

@@ -54,7 +54,7 @@ extern "C" {
 // Of a monitor that is being loaded, which takes some 30 ms.
 #define HF_LATER_SOON_NS 50000000ull
 #define HF_LATER_LONGEST_NS 64000000000ull
-// How long it waits for who has named itself in HOLDFAST_STATS: what it does not get would be missing in a sum.
+// How long it waits for the server that HOLDFAST_STATS names: what it does not get would be missing in a sum.
 #define HF_COLLECTOR_PATIENCE_MS 3000
 // How long the command waits, which has nothing better to do.
 #define HF_COMMAND_PATIENCE_MS 3000

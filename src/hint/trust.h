@@ -6,7 +6,7 @@
 //
 //     root                                   may do anything to us as it is
 //     our own effective user                 likewise; never the real one's, which is a set-user-ID program's caller
-//     whoever owns /run/holdfast             of the service's own socket: root has made that directory (a service
+//     the owner of /run/holdfast            of the service's own socket: root has made that directory (a service
 //                                            without root's uid; or root, where our user namespace does not know root)
 //
 // What comes along is looked at all the same: memory that its sender may take away again would end us by SIGBUS.

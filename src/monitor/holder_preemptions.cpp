@@ -10,7 +10,8 @@
 namespace holdfast {
 namespace {
 
-// To read all of the map takes a millisecond: who asks for many processes, or often, gets what was read before.
+// To read all of the map takes a millisecond: a process that asks for many processes, or often, gets what was read
+// before.
 constexpr std::uint64_t reads_apart_ns = 50'000'000;
 
 bool was_away_longer(const hf_lock_absences &one, const hf_lock_absences &other) {

@@ -9,7 +9,7 @@ namespace holdfast {
 std::span<const monitor_part> monitor_parts() {
     static constexpr monitor_part parts[] = {
         {HF_PART_SWITCH_STATE, 0, "switch_state", "how a thread left, from the tracepoint",
-         "the thread's own state tells it: who is woken at that moment counts as preempted"},
+         "the thread's own state tells it: a thread that is woken at that moment counts as preempted"},
         {HF_PART_HEART, 0, "heart", "a heart that beats in the kernel", "the monitor's process beats, when it gets to"},
         {HF_PART_COMPANY, 0, "company", "who else wants a CPU",
          "waiters spin on, even if other programs want their CPU"},

@@ -80,7 +80,7 @@ public:
     // Did it take over from a monitor that had gone? And, where it was to leave pins: why it can't, or empty.
     bool has_taken_over() const;
     const std::string &why_no_pins() const;
-    // Removes the pins: who listened to this monitor's page will have to register with the next one.
+    // Removes the pins: a process that listened to this monitor's page will have to register with the next one.
     void unpin();
 
     // The page: read-only, for as long as this object lives; and a descriptor of it to pass to others.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A directory for pins in a BPF file system: what is pinned there is taken over by whoever loads the next monitor.
+// A directory for pins in a BPF file system: what is pinned there is taken over by a process that loads the next
+// monitor.
 #pragma once
 
 #include <string>

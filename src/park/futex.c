@@ -63,7 +63,7 @@ int hf_futex_wait_as(const uint32_t *word, uint32_t expected, const struct hf_de
     long result = kind == FUTEX_BITSET_MATCH_ANY ? wait_of_all_kinds(word, expected, deadline)
                                                  : wait_of_kind(word, expected, deadline, kind);
     // The kernel takes no time before the clock's epoch; such a deadline has passed. And it looks at the word first:
-    // who finds another one there each time would never learn how late it is.
+    // a caller that finds another one there each time would never learn how late it is.
     if (deadline && (result == -EINVAL || (result == -EAGAIN && hf_deadline_has_passed(deadline))))
         return ETIMEDOUT;
     return result == -ETIMEDOUT || result == -EINTR ? (int)-result : 0;

@@ -9,8 +9,8 @@
 #include "base/system_call.h"
 #include "park/word_lock.h"
 
-// All of them, cancellation's among them: who is cancelled in there would never give the lock back. Of a sigset_t the
-// kernel has the first word.
+// All of them, cancellation's among them: a thread that is cancelled in there would never give the lock back. Of a
+// sigset_t the kernel has the first word.
 static inline void hf_block_all_signals(sigset_t *saved) {
     const uint64_t all = ~UINT64_C(0);
     hf_sys_rt_sigprocmask(SIG_SETMASK, &all, (uint64_t *)saved);

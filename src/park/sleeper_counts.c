@@ -31,7 +31,7 @@ static void stay_fenced_for_a_while(struct hf_sleepers *sleepers) {
 
 void hf_sleeper_comes(const uint32_t *word) {
     struct hf_sleepers *sleepers = hf_sleepers_at(word);
-    // Acquire and release: who finds it FENCED comes after the fence of who has made it so.
+    // Acquire and release: a thread that finds it FENCED comes after the fence of a thread that has made it so.
     if (!(hf_fetch_add_acq_rel(&sleepers->state, 1) & HF_UNFENCED))
         return;
     hf_heavy_fence();

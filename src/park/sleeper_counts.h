@@ -2,9 +2,9 @@
 // Counts of sleepers, and of threads about to sleep, so that a lock can be given back without an atomic instruction.
 //
 // An unlock has to store FREE and to learn whether somebody has announced a sleep. One exchange does both, and costs
-// more than the rest of an unlock. A plain store may overwrite an announcement; so who stores plainly looks afterwards
-// whether anybody is counted, and wakes. Each of the two stores and then loads what the other stores, which needs a
-// fence on both sides; a lock is given back a million times for each sleep, so the sleeper pays for both
+// more than the rest of an unlock. A plain store may overwrite an announcement; so a thread that stores plainly looks
+// afterwards whether anybody is counted, and wakes. Each of the two stores and then loads what the other stores, which
+// needs a fence on both sides; a lock is given back a million times for each sleep, so the sleeper pays for both
 // (membarrier.h), and only if somebody stores plainly:
 //
 //              256th unlock, nobody is counted, and it has been quiet for a while
@@ -14,10 +14,10 @@
 //      unlocks exchange      a sleeper counts itself, then a heavy fence       unlocks store, and look
 //
 // sleep.S1  No announcement is lost. A sleeper on a word is counted from before its announcement until after its
-//     sleep, and in between there was a heavy fence: its own, or that of who has made the state FENCED, since when
-//     somebody has always been counted or nobody has stored plainly. So of an unlock that stores plainly the store is
-//     seen by the announcer, which does not find the word as that unlock's owner had it; or its look comes after that
-//     fence, sees that somebody may have come, and it wakes.
+//     sleep, and in between there was a heavy fence: its own, or that of a thread that has made the state FENCED, since
+//     when somebody has always been counted or nobody has stored plainly. So of an unlock that stores plainly the store
+//     is seen by the announcer, which does not find the word as that unlock's owner had it; or its look comes after
+//     that fence, sees that somebody may have come, and it wakes.
 // sleep.S2  Release is the last touch (word.I4, park/word_lock.h): counts lie in a table, found by the word's address.
 //     A thread that shares an entry is woken once too often, or exchanges where it need not.
 // A thread that never comes back from its sleep (it was forked away, cancelled at once, or left a signal handler by

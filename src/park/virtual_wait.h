@@ -4,7 +4,7 @@
 // there are many more threads than CPUs, that is most of what a wait costs.
 //
 // Wakers do nothing else than ever: the scheduler sees their FUTEX_WAKE. A wait may end for no reason; what it said
-// before it said nothing of, who waits looks at the word.
+// before it said nothing of, a thread that waits looks at the word.
 #ifndef HF_PARK_VIRTUAL_WAIT_H
 #define HF_PARK_VIRTUAL_WAIT_H
 

@@ -15,8 +15,8 @@
 //            +----------------------------------------------------+
 //
 // These are the states of glibc's own low-level lock, with its numbers: code that reaches a pthread_mutex_t's word
-// through glibc and code that reaches it through Holdfast exclude each other, and wake each other where who sleeps
-// through glibc is counted (sleeper_counts.h), or the unlock exchanges.
+// through glibc and code that reaches it through Holdfast exclude each other, and wake each other where a thread that
+// sleeps through glibc is counted (sleeper_counts.h), or the unlock exchanges.
 //
 // word.I1  Exclusion. Only the thread that moved the word out of FREE is inside.
 // word.I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake
@@ -118,7 +118,7 @@ static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned
     return looks ? HF_WORD_OWES_UNFENCE : HF_WORD_OWES_NOTHING;
 }
 
-// The same for who takes it by hf_word_trylock_own.
+// The same for a thread that takes it by hf_word_trylock_own.
 static inline enum hf_word_owes hf_word_release_own(uint32_t *word, unsigned releases, uint8_t *fenced) {
     if (HF_LIKELY(!hf_is_only_thread()))
         return hf_word_release_counted(word, releases, fenced);

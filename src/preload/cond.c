@@ -26,9 +26,9 @@ static inline bool is_ours(const pthread_cond_t *cond) {
 // Whether the caller has the mutex, and will give it back by a function of ours, as far as is known.
 static bool gives_back(const struct hf_mutex *mutex) {
     const struct hf_thread_record *self = hf_self();
-    // The depth: who has taken the mutex by glibc's own function will give it back by that, which knows of no permits.
-    // The depth tells so only of who has no other mutex of ours. Of one that has, a permit that is owed is not given
-    // until the mutex is next given back by a function of ours (unchecked).
+    // The depth: a thread that has taken the mutex by glibc's own function will give it back by that, which knows of no
+    // permits. The depth tells so only of a thread that has no other mutex of ours. Of one that has, a permit that is
+    // owed is not given until the mutex is next given back by a function of ours (unchecked).
     return hf_mutex_can_owe_permits(mutex) && hf_mutex_is_owned_by(mutex, self) && self->critical.critical_depth > 0;
 }
 
@@ -44,7 +44,7 @@ static void give_permit_with_mutex(struct hf_waiter *chosen) {
 }
 
 // The chosen sleeps on, as one of those who sleep for the mutex: each unlock wakes one of these. The kernel keeps that
-// queue, and who runs a signal handler stands in none; so it holds nobody up.
+// queue, and a thread that runs a signal handler stands in none; so it holds nobody up.
 static void move_to_mutex(struct hf_waiter *chosen) {
     struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
     if (gives_back(mutex))
@@ -79,8 +79,8 @@ static bool refuses_wait(pthread_mutex_t *mutex) {
     return hf_mutex_is_interposed(hf_mutex_in(mutex)) && hf_mutex_refuses(hf_mutex_in(mutex), hf_self());
 }
 
-// It was cancelled, or left by siglongjmp. Before the program's own clean-up handlers run, and before who jumped goes
-// on: they expect to have the mutex.
+// It was cancelled, or left by siglongjmp. Before the program's own clean-up handlers run, and before a thread that
+// jumped goes on: they expect to have the mutex.
 static void leave(struct hf_left_wait *left) {
     struct wait *wait = (struct wait *)left;
     if (wait->progress == WAIT_ENDS)

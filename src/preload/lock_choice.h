@@ -45,8 +45,8 @@ static inline const struct hf_lock_choice *hf_choice_of(const struct hf_mutex *m
     return &hf_lock_choices[hf_mutex_rule(mutex)];
 }
 
-// For who uses what the discipline needs. Acquire: pairs with the release of the constructor that has chosen it, while
-// threads that an earlier one has made may be here already.
+// For callers that use what the discipline needs. Acquire: pairs with the release of the constructor that has chosen
+// it, while threads that an earlier one has made may be here already.
 static inline enum hf_discipline hf_discipline_of(const struct hf_mutex *mutex) {
     return hf_load_acquire(&hf_choice_of(mutex)->discipline);
 }

@@ -143,7 +143,7 @@ void hf_lock_rules_find(const struct hf_policy_text *policy) {
         return;
     for (unsigned i = 0; i < policy->rules; i++)
         find_place(places, &policy->rule[i], (int)i + 1);
-    // Release: pairs with the acquire of who looks into them.
+    // Release: pairs with the acquire of the thread that looks into them.
     if (!hf_cas_release(&found_places, NULL, places))
         hf_sys_munmap(places, sizeof(*places));
 }

@@ -125,7 +125,7 @@ static __attribute__((noinline)) int lock_slowly(struct hf_mutex *mutex, const s
         if (acquire(mutex, self, deadline))
             return ETIMEDOUT;
     } else if (!try_acquire(mutex, self)) {
-        // An impossible deadline matters only to who would have to wait; as in glibc, the seconds first.
+        // An impossible deadline matters only to a thread that would have to wait; as in glibc, the seconds first.
         return deadline->at.tv_sec < 0 ? ETIMEDOUT : EINVAL;
     }
     return become_first_owner_of_typed(mutex, self);

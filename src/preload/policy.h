@@ -45,7 +45,7 @@ enum hf_policy hf_policy_for(enum hf_object object, const struct hf_policy_value
 void hf_policy_settle(const struct hf_policy_text *text);
 
 static inline enum hf_policy hf_policy_of(enum hf_object object) {
-    // Acquire: pairs with the release of who has decided, after what the policy is to be done with.
+    // Acquire: pairs with the release of the thread that has decided, after what the policy is to be done with.
     uint32_t policy = hf_load_acquire(&hf_policies[object]);
     return HF_LIKELY(policy != HF_POLICY_UNDECIDED) ? (enum hf_policy)policy : hf_policy_decide(object);
 }

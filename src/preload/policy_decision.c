@@ -51,7 +51,7 @@ enum hf_policy hf_policy_for(enum hf_object object, const struct hf_policy_value
 
 // Threads that come here together all find the same, so each may store it.
 void hf_policy_settle(const struct hf_policy_text *text) {
-    // Acquire: pairs with the release of who has stored the last one, so the others are seen too.
+    // Acquire: pairs with the release of the thread that has stored the last one, so the others are seen too.
     if (hf_load_acquire(&hf_policies[HF_OBJECTS - 1]) != HF_POLICY_UNDECIDED)
         return;
     bool by_rules = hf_rwlock_choices_make(text);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The functions by which a program makes threads real-time ones, or sets the limit that rtkit wants of who asks it for
-// that. They are noticed (thread/realtime.h), and are the next ones of their name. The same by syscall: sandbox.c.
+// The functions by which a program makes threads real-time ones, or sets the limit that rtkit wants of a thread that
+// asks it for that. They are noticed (thread/realtime.h), and are the next ones of their name. The same by syscall:
+// sandbox.c.
 //
-// Not noticed: who calls the kernel by an instruction of its own, or another process.
+// Not noticed: a thread that calls the kernel by an instruction of its own, or another process.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
 
 struct hf_rwlock_choice hf_rwlock_choices[1 + HF_RULES_MAX];
 
-// Relaxed: who uses a choice has acquired the policy, which is stored after this (policy.c).
+// Relaxed: a thread that uses a choice has acquired the policy, which is stored after this (policy.c).
 static void make(struct hf_rwlock_choice *choice, const struct hf_policy_value *value) {
     hf_store_relaxed(&choice->policy, (uint32_t)hf_policy_for(HF_OBJECT_RWLOCK, value));
     hf_store_relaxed(&choice->options.readers, value->parameters.read_share);

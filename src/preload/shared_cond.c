@@ -20,7 +20,7 @@ struct owed {
 };
 
 // When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before: glibc has taken it
-// by now, also for who was cancelled or leaves by siglongjmp.
+// by now, also for a thread that was cancelled or leaves by siglongjmp.
 static void give_back(struct hf_left_wait *left) {
     struct owed *owed = (struct owed *)left;
     hf_store_relaxed(&left->self->critical.critical_depth, left->depth);

@@ -74,8 +74,8 @@ static inline void hf_left_wait_unwound(struct hf_left_wait *left) {
     hf_wait_is_left(left);
 }
 
-// hf_word_lock_blocking; who leaves it hands on a wake that it may have had (word.I2, park/word_lock.h). `depth`: what
-// the caller's is without the lock.
+// hf_word_lock_blocking; a thread that leaves it hands on a wake that it may have had (word.I2, park/word_lock.h).
+// `depth`: what the caller's is without the lock.
 int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
                           const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
 

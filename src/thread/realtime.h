@@ -6,13 +6,14 @@
 // have one: else that costs a load. Such a process
 //
 //     was started so, or with a limit to real-time threads' CPU time     found at the start
-//     asks for it, or sets that limit, as rtkit wants it of who asks     preload/realtime.c
+//     asks for it, or sets that limit, as rtkit wants it of a thread that asks     preload/realtime.c
 //
 // So a thread that another process makes one of real time (chrt --pid), unasked, waits as an ordinary one; unless its
 // process is one of those, where every wait asks anew, or it polls for so long that it would be found out by that
 // (thread/poll_pause.h).
 //
-//     NOT_EXPECTED --> EXPECTED --> REMEMBERED: a sandbox may kill who asks, so each thread is what it was when it was
+//     NOT_EXPECTED --> EXPECTED --> REMEMBERED: a sandbox may kill a process that asks, so each thread is what it was
+//     when it was
 //          +-----------------------------^      last asked
 #ifndef HF_THREAD_REALTIME_H
 #define HF_THREAD_REALTIME_H
@@ -56,7 +57,7 @@ static inline unsigned hf_realtime_priority(void) {
     return hf_realtime_is_expected() ? hf_realtime_priority_asked() : 0;
 }
 
-// The same of who has waited for so long that it matters, whatever is expected.
+// The same of a thread that has waited for so long that it matters, whatever is expected.
 unsigned hf_realtime_priority_after_all(void) __attribute__((cold));
 
 #ifdef __cplusplus

@@ -74,7 +74,7 @@ void hf_thread_watch_slices(void (*function)(struct hf_thread_record *self, bool
 
 void hf_thread_leave_slices(struct hf_thread_record *self, bool exits) {
     void (*watcher)(struct hf_thread_record *, bool) = hf_load_relaxed(&slices_watcher);
-    watcher(self, exits); // who has begun a slice has set it
+    watcher(self, exits); // the thread that has begun a slice has set it
 }
 
 // For threads that came when there was no memory left. They share it, so its words mean nothing; its state keeps it out
@@ -144,7 +144,7 @@ static void put_back(struct hf_thread_record *record) {
     struct hf_thread_private *own = hf_private(record);
     own->slice_begun = NULL;
     if (own->holds_owner)
-        hf_store_release(own->holds_owner, 0); // notes.N4: pairs with the acquire of who takes the row next
+        hf_store_release(own->holds_owner, 0); // notes.N4: pairs with the acquire of the thread that takes the row next
     own->holds_owner = NULL;
     hf_reads_of(record)->listed = hf_reads_of(record)->unlisted = 0;
     hf_store_relaxed(&record->in_slices, 0);

@@ -93,7 +93,7 @@ enum { HF_SLAB_RECORDS = 1024 };
 // Slabs whose counters can be shared: 32,768 threads alive at once.
 enum { HF_SHARED_SLABS = 32 };
 
-// What has become of that, for who reads the counters. Written under the pool's lock.
+// What has become of that, for a thread that reads the counters. Written under the pool's lock.
 struct hf_counters_shared {
     uint32_t slabs;   // whose counters are in the shared memory, in their order
     uint32_t refused; // pages and slabs for whose counters there was no memory: they are their process's own
@@ -161,7 +161,7 @@ static inline void hf_look_up_after(struct hf_thread_record *self, unsigned acqu
     hf_store_relaxed(&hf_counters(self)->next_look, number + acquisitions < noted ? number + acquisitions : noted);
 }
 
-// Of who holds a lock now, as it does at the next acquisitions of the same order, and not at others.
+// Of a thread that holds a lock now, as it does at the next acquisitions of the same order, and not at others.
 static inline void hf_look_up_soon(struct hf_thread_record *self) {
     enum { HF_LOOK_SOON = 7 };
     hf_look_up_after(self, HF_LOOK_SOON);

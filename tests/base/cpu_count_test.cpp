@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The number of CPUs follows what the process may use: it is looked at while affinities change.
 //
-// Shown able to fail: with what is known kept for good (FollowsWhatTheProcessMayUse); with the mask of who asks last in
-// place of the sum (PinnedThreadsAddUp); with nothing added within a second (APinnedFirstAskerDoesNotDecide); with a
-// kernel that is asked all the same (StaysWhenItIsForgone).
+// Shown able to fail: with what is known kept for good (FollowsWhatTheProcessMayUse); with the mask of a thread that
+// asks last in place of the sum (PinnedThreadsAddUp); with nothing added within a second
+// (APinnedFirstAskerDoesNotDecide); with a kernel that is asked all the same (StaysWhenItIsForgone).
 #include <atomic>
 #include <cstdint>
 #include <gtest/gtest.h>

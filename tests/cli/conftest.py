@@ -108,7 +108,7 @@ def running(name):
 
 
 def alive(pid):
-    """False also for a zombie: who is to collect it is not our business."""
+    """False also for a zombie: collecting it is not our business."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -51,7 +51,7 @@ task<> twice_behind_others(pool &workers, contended &here, Enter enter) {
             co_await kept;
         }
     }
-    co_await here.guard.lock(); // who was there before has left
+    co_await here.guard.lock(); // the owner before has left
     co_await here.guard.unlock();
 }
 

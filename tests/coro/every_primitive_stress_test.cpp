@@ -15,8 +15,9 @@
 //   latch: it is over one too early                                     not all have counted
 //   barrier: take() says false; the last lets one of all go on; a       hangs
 //     round ends one too early                                          hangs; not all have come
-//   limits: who gave up is told that it got there                       the library's checks; without them, hangs
-//     who got there is told that it gave up; who gave up is not         hangs
+//   limits: a task that gave up is told that it got there                       the library's checks; without them,
+//   hangs
+//     who got there is told that it gave up; a task that gave up is not         hangs
 //     resumed; no time limit is ever reached; stop requests do nothing  hangs
 //   sleep_for: says that it was stopped when it was not                 a limit that nobody set off
 //   when_any: does not stop the others; all_of goes on one too early    hangs; crashes

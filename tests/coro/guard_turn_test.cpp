@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Loops that are never suspended for their lock, on the only thread there is: who else is ready runs, even though
-// guards unlock by their destructors, and on an executor of others that does not say what waits there.
+// Loops that are never suspended for their lock, on the only thread there is: any other task that is ready runs, even
+// though guards unlock by their destructors, and on an executor of others that does not say what waits there.
 // Shown able to fail: without note_turn() in a guard's destructor, or waiting() of posting_executor, they do not end.
 #include <atomic>
 #include <condition_variable>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// with() within limits: the function runs once and its result comes back, or it never runs; who waits behind is not
-// forgotten.
+// with() within limits: the function runs once and its result comes back, or it never runs; a task that waits behind is
+// not forgotten.
 //
 // Shown able to fail, each by the tests named:
 //   takes no notice of limits that have passed      DoesNotWaitWhereItNeedNot

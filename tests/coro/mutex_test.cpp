@@ -169,7 +169,7 @@ TYPED_TEST(CoroMutex, AWaitWithALimitGetsTheMutexLikeAnyOther) {
     EXPECT_EQ(got, 20);
 }
 
-// coro.M3: who gets it last destroys it, while the others that touched it may still be on their way.
+// coro.M3: a task that gets it last destroys it, while the others that touched it may still be on their way.
 TYPED_TEST(CoroMutex, TheLastOwnerMayDestroyIt) {
     pool workers(3u);
     for (int round = 0; round < 300; round++) {
@@ -187,7 +187,8 @@ TYPED_TEST(CoroMutex, TheLastOwnerMayDestroyIt) {
             if (last)
                 guard.reset(); // nobody else waits for it, nor has it
         };
-        // Only who finds nobody behind itself may destroy it, so the others must have unlocked: they count down inside.
+        // Only a task that finds nobody behind itself may destroy it, so the others must have unlocked: they count down
+        // inside.
         for (int i = 0; i < 3; i++)
             all.add(workers, come(i % 2 == 0));
         all.wait();
@@ -225,7 +226,7 @@ TYPED_TEST(CoroMutex, IsFreeWhenTheCallerOfItsLastSectionGoesOn) {
     EXPECT_TRUE(found_free);
 }
 
-// It goes on when the mutex is free or another's; who is behind it has its turn all the same.
+// It goes on when the mutex is free or another's; a task that is behind it has its turn all the same.
 TYPED_TEST(CoroMutex, ASectionOnNoExecutorLetsThoseBehindItIn) {
     TypeParam guard;
     ASSERT_TRUE(guard.try_lock());

@@ -109,7 +109,7 @@ TEST(CoroLatch, WaitsForAll) {
         auto await = [&]() -> task<int> {
             co_await done->wait();
             int seen = counted;
-            done.reset(); // who has waited may destroy it
+            done.reset(); // the task that has waited may destroy it
             co_return seen;
         };
         EXPECT_EQ(sync_wait(workers, await()), 10);
@@ -210,7 +210,8 @@ TEST(CoroBarrier, NobodyWaitsForARoundThatEndedBeforeTheyWereLinked) {
     EXPECT_TRUE(limited.await_resume());
 }
 
-// Limits are reached while rounds end: who was told that all have come is told the truth, and no round is stuck.
+// Limits are reached while rounds end: a task that was told that all have come is told the truth, and no round is
+// stuck.
 TEST(CoroBarrier, LimitsAreReachedWhileRoundsEnd) {
     constexpr int tasks = 6, rounds = 300;
     pool workers(3u);
@@ -874,7 +875,8 @@ TEST(CoroPool, LosesNoWakeUp) {
     }
 }
 
-// pool.P1 (worker_sleep.hpp): whoever is ready is run, also one that was queued by a coroutine which keeps its worker.
+// pool.P1 (worker_sleep.hpp): a task that is ready is run, also one that was queued by a coroutine which keeps its
+// worker.
 TEST(CoroPool, RunsWhatIsReadyBehindOneThatKeepsItsWorker) {
     pool workers(2u);
     for (int round = 0; round < 300; round++) {

@@ -174,8 +174,8 @@ task<bool> waits_behind_owners_and_others(pool &workers, int takes_before) {
     co_return ran;
 }
 
-// One worker, whose own queue is never empty and who always finds owners. With a chain of 16 each 16th of what it takes
-// is not an owner, which must not always be the same of the 16 after which it looks into the queue of all.
+// One worker, whose own queue is never empty and a task that always finds owners. With a chain of 16 each 16th of what
+// it takes is not an owner, which must not always be the same of the 16 after which it looks into the queue of all.
 TEST(CoroTurn, ComesForTheQueueOfAllBehindOwners) {
     for (int takes_before = 0; takes_before < 3; takes_before++) {
         pool workers(pool_options{1, 16});

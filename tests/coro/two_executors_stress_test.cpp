@@ -337,7 +337,7 @@ TEST(Home, AWaiterWhoseExecutorHasEndedIsResumedWithAnError) {
         std::this_thread::yield();
     std::this_thread::sleep_for(5ms);
     goes.reset();
-    permits.release_unsuspended(); // who wakes it resumes it
+    permits.release_unsuspended(); // its waker resumes it
     while (error == 0)
         std::this_thread::yield();
     EXPECT_TRUE(permits.try_acquire()); // what it was given is not lost

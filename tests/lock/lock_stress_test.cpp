@@ -3,8 +3,8 @@
 // second, with sleepers, spinners, timed waiters, tries and plain futex users mixed.
 //
 // Shown able to fail (docs/verification.md): a thread that has slept takes the word as HELD; release without wake;
-// trylock that loads and stores; who has left its CPU to others takes the word as HELD and passes no wake on (a lost
-// wake-up), or takes it whatever it is (word.I1).
+// trylock that loads and stores; a thread that has left its CPU to others takes the word as HELD and passes no wake on
+// (a lost wake-up), or takes it whatever it is (word.I1).
 #include <atomic>
 #include <functional>
 #include <sched.h>

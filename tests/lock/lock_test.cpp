@@ -163,7 +163,7 @@ TEST_P(every_lock, TimedWaitGetsALockThatIsGivenBackInTime) {
     waiter.join();
 }
 
-// word.I4: who gets the lock last frees it, while the one before may still be on its way out of unlock.
+// word.I4: a thread that gets the lock last frees it, while the one before may still be on its way out of unlock.
 TEST_P(every_lock, TheNextOwnerMayFreeIt) {
     for (int i = 0; i < 2000; i++) {
         auto *memory = static_cast<char *>(aligned_alloc(64, 64));

@@ -16,7 +16,7 @@ MIRROR = "http://deb.debian.org/debian"
 
 TIMED_OUT_STATUS = 124
 # Mounts and processes of its own, all gone when it ends, which it does when this process ends, in whatever way. (A
-# terminal's Ctrl-C alone does not end it: who is the first process of a namespace ignores that.)
+# terminal's Ctrl-C alone does not end it: the first process of a namespace ignores that.)
 ALONE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
 
 

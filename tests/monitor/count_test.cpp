@@ -60,7 +60,7 @@ TEST_F(count, HolderIsCountedWhileSwitchedOut) {
         static hf_flexguard_t lock;
         hf_flexguard_lock(&lock);
         raise(SIGSTOP);
-        hf_flexguard_unlock(&lock); // else whoever looks at the count on a busy machine may always have preempted us
+        hf_flexguard_unlock(&lock); // else whatever looks at the count on a busy machine may always have preempted us
         busy_forever();
     });
     holder.wait_until_stopped();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A lock holder that cgroups keep from the CPU because its quota is used up is counted as any preempted one.
 //
-// Shown able to fail: with `prev_state != 0` asked for in at_switch, so that only who sleeps is counted.
+// Shown able to fail: with `prev_state != 0` asked for in at_switch, so that only a process that sleeps is counted.
 #include <cerrno>
 #include <fstream>
 #include <optional>

@@ -241,8 +241,8 @@ TEST_F(service, SilentVisitorsKeepNobodyElseWaiting) {
     EXPECT_LT(took, long_for_two) << "the silent ones' patience";
 }
 
-// To close a stranger's file may take as long as the stranger likes, and whoever lets go of it last closes it. So none
-// gets in: neither with the request, nor behind it.
+// To close a stranger's file may take as long as the stranger likes, and a process that lets go of it last closes it.
+// So none gets in: neither with the request, nor behind it.
 TEST_F(service, TakesNoDescriptors) {
     int option = 0;
     socklen_t length = sizeof(option);

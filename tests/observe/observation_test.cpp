@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What is noted of locks, as a reader sees it. Without a monitor: who finds a lock held goes to sleep.
+// What is noted of locks, as a reader sees it. Without a monitor: a thread that finds a lock held goes to sleep.
 //
 // Shown able to fail: with next_look left as it is in hf_note_free (OneInAPeriod…, LocksTakenInTurn…); with a period
 // of 1024 (LocksTakenInTurn…); with nothing added to what is pending (WhatIsPending…, AllThatSlept…); with a store for
@@ -663,8 +663,8 @@ bool uses_statistics_that_are_not_there(int fd) {
     return true;
 }
 
-// A page behind the end of the file is refused as one is for which no memory is left: SIGBUS to who stores to it.
-// Shown able to fail, by that signal: without hf_memory_is_there before an entry, the names, a row, or counters.
+// A page behind the end of the file is refused as one is for which no memory is left: SIGBUS to a thread that stores to
+// it. Shown able to fail, by that signal: without hf_memory_is_there before an entry, the names, a row, or counters.
 TEST_F(observation, MemoryThatIsNotThereIsNotWrittenTo) {
     const auto whole = static_cast<off_t>(HF_STATISTICS_BYTES);
     const auto level = static_cast<off_t>(hf_statistics_level_at(1));

@@ -82,7 +82,7 @@ struct meeting_place {
         EXPECT_EQ(pthread_mutex_unlock(mutex), 0);
         return value;
     }
-    // Since they hold the mutex until they wait, who is counted does wait.
+    // Since they hold the mutex until they wait, a thread that is counted does wait.
     void until_waiting(int threads) {
         EXPECT_TRUE(eventually([&] { return locked(&meeting_place::waiting) == threads; }));
     }
@@ -348,7 +348,7 @@ TEST_P(cond_with_every_mutex, MayBeDestroyedAndFreedRightAfterTheSignalForItsOnl
         EXPECT_EQ(pthread_mutex_lock(mutex), 0);
         there.permits = 1;
         EXPECT_EQ(pthread_cond_signal(own), 0);
-        EXPECT_EQ(pthread_cond_destroy(own), 0); // must not wait for who waits for the mutex
+        EXPECT_EQ(pthread_cond_destroy(own), 0); // must not wait for a thread that waits for the mutex
         std::memset(static_cast<void *>(own), -1, sizeof(*own));
         delete own;
         EXPECT_EQ(pthread_mutex_unlock(mutex), 0);
@@ -770,7 +770,7 @@ TEST(cond, AttributesSayWhatTheyWereSetTo) {
     EXPECT_EQ(pthread_condattr_destroy(&attributes), 0);
 }
 
-// The owner dies while another waits: who comes out of the wait has the mutex, and is told.
+// The owner dies while another waits: a thread that comes out of the wait has the mutex, and is told.
 TEST(cond_with_robust_mutex, ComesBackWithTheNewsThatTheOwnerDied) {
     made_mutex made({.robust = PTHREAD_MUTEX_ROBUST});
     pthread_mutex_t *mutex = &made.mutex;

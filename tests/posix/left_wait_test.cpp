@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Waits that are left in the middle: by siglongjmp out of a signal handler (a classical time-out), by pthread_exit in
 // one, by cancellation, and by an exception that a handler throws. Each wait by each way; afterwards the object works
-// for everybody, as after glibc's own waits, and who left a condition variable by siglongjmp has the mutex.
+// for everybody, as after glibc's own waits, and a thread that left a condition variable by siglongjmp has the mutex.
 //
 // Shown able to fail: with hf_left_wait_begin that pushes nothing, siglongjmp out of cond_wait ends in SIGSEGV or is
 // stuck, and reader-writer locks stay as if the leaver still waited.

@@ -238,7 +238,7 @@ TEST_P(every_kind, LeavesErrnoAlone) {
     EXPECT_EQ(errno, 1234);
 }
 
-// glibc lets robust ones be destroyed by whoever holds them.
+// glibc lets robust ones be destroyed by a thread that holds them.
 TEST_P(every_kind, IsBusyToDestroyWhileHeld) {
     ASSERT_EQ(pthread_mutex_lock(mutex), 0);
     if (GetParam().robust == PTHREAD_MUTEX_STALLED) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Functions of the program's own by names of libc's that no standard of C reserves: whoever calls them is not meant.
-// They stand before libc's for every library of the process (-rdynamic).
+// Functions of the program's own by names of libc's that no standard of C reserves: a thread that calls them is not
+// meant. They stand before libc's for every library of the process (-rdynamic).
 //
 // Shown able to fail: with the build in which lock/posix/condition.c called sem_wait and hint/registration.c socket.
 #include <stddef.h>

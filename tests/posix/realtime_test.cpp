@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Real-time threads among ordinary ones: they go first, by priority, and do not keep a CPU from who has what they wait
-// for. As glibc does it, unless a case is called only_ours. Needs the right to SCHED_FIFO.
+// Real-time threads among ordinary ones: they go first, by priority, and do not keep a CPU from a thread that has what
+// they wait for. As glibc does it, unless a case is called only_ours. Needs the right to SCHED_FIFO.
 //
 // Shown able to fail: join() in lock/posix/condition.c that asks for no priority (a signal goes to an ordinary waiter),
 // or puts equals in front; hf_poll_pause that pauses only (PollersDoNotKeep... under ttas, ticket and mcs);

@@ -938,7 +938,7 @@ void print_summary(double took_s) {
 int usage() {
     std::fprintf(stderr,
                  "usage: soak [--seconds S] [--threads 1..%d] [--seed N] [--patience S]\n\n"
-                 "  --patience    what nothing may take: who waits longer in one call is reported as stuck\n",
+                 "  --patience    what nothing may take: a thread that waits longer in one call is reported as stuck\n",
                  threads_max);
     return 2;
 }

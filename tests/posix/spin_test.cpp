@@ -44,7 +44,7 @@ TEST_P(every_spinlock, IsFreeWhenMadeBusyWhenHeldFreeWhenUnlocked) {
     EXPECT_EQ(trylock_elsewhere(lock), 0);
     ASSERT_EQ(pthread_spin_lock(lock), 0);
     EXPECT_EQ(trylock_elsewhere(lock), EBUSY);
-    EXPECT_EQ(pthread_spin_trylock(lock), EBUSY) << "for who holds it as well";
+    EXPECT_EQ(pthread_spin_trylock(lock), EBUSY) << "for its holder as well";
     ASSERT_EQ(pthread_spin_unlock(lock), 0);
     EXPECT_EQ(trylock_elsewhere(lock), 0);
     ASSERT_EQ(pthread_spin_trylock(lock), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A library that is preloaded besides, as tracers and wrappers are: it hooks what programs ask the system for, and each
 // hook takes a mutex, a reader-writer lock and a spinlock of its own, which are Holdfast's choice as the program's are.
-// A hook that is called by who has just taken one of those, or with a lock of Holdfast's, waits for ever.
+// A hook that is called by a thread that has just taken one of those, or with a lock of Holdfast's, waits for ever.
 //
 // Shown able to fail: with the build that asked for mmap, getpid and pthread_sigmask by name.
 #include <pthread.h>

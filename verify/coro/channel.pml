@@ -227,7 +227,7 @@ inline come_back() {
 #ifdef MUTANT_DOES_NOT_DISARM
     :: task <= LIMITED
 #else
-    :: atomic { task <= LIMITED && !reaching[task] -> armed[task] = false } // it waits for whoever is at it
+    :: atomic { task <= LIMITED && !reaching[task] -> armed[task] = false } // it waits for a task that is at it
 #endif
     :: task > LIMITED
     fi;

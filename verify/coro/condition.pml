@@ -202,7 +202,7 @@ inline release_suspended() {
     fi
 }
 
-// await_resume() after a wait: W4, the limit is disarmed, which waits for whoever is at it.
+// await_resume() after a wait: W4, the limit is disarmed, which waits for a task that is at it.
 inline disarm() {
     if
 #ifndef MUTANT_DOES_NOT_DISARM
@@ -304,7 +304,7 @@ again:
     od
 }
 
-// limited_waiter::reached and withdraw, for task 1, on the thread of a timer or of who requests a stop.
+// limited_waiter::reached and withdraw, for task 1, on the thread of a timer or of a task that requests a stop.
 proctype Limit() {
     byte other, turns;
     bool mine;

@@ -12,7 +12,7 @@
 // destructor. There is no order among the pool's queues. Batches are left out, and threads outside that unlock or let
 // go while the pool ends, which is not allowed (docs/coroutines-checks.md).
 //
-// E1  Each task ends, by itself or with the pool, and who waits for that is told once.
+// E1  Each task ends, by itself or with the pool, and a task that waits for that is told once.
 // E2  A frame is destroyed once, not while it runs, and not touched after it.
 // E3  When shutdown() has returned no worker runs.
 // E4  In the end the lock is free, nobody is in its list, and no root in the pool's.
@@ -173,7 +173,7 @@ inline unlink(one) {
     other = 0
 }
 
-// timer_queue::cancel: waits for whoever is at it.
+// timer_queue::cancel: waits for a task that is at it.
 inline disarm(one) {
     if
     :: atomic { one == WRITER && !reaching -> armed = false }

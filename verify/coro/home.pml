@@ -41,7 +41,7 @@ bool gone[WAITERS + 1];       // ghost: the frame
 bool executor_gone;           // ghost
 byte kept, released;          // ghost: permits
 byte running;                 // ghost: a coroutine is running on the executor
-bool returned, outside_over;  // ghost: from the executor's end; of who releases
+bool returned, outside_over;  // ghost: from the executor's end; of a task that releases
 #define TOUCH_WAIT(one) ASSERT(X1, !gone[one])
 // It has come to its end, or nobody releases what it waits for.
 #define IS_DONE(one) (gone[one] || (linked[one] && permits == 0))
@@ -57,7 +57,7 @@ inline run_it(one) {
         gone[one] = true
     }
 }
-// Or ends with an error, and gives back what it has; who releases chooses for it.
+// Or ends with an error, and gives back what it has; a task that releases chooses for it.
 inline end_it(one) {
     atomic {
         queued[one] = false;
@@ -67,7 +67,7 @@ inline end_it(one) {
     }
 }
 
-// give(), with the guard, until nothing is left to give; who was chosen goes into `next`, or 0.
+// give(), with the guard, until nothing is left to give; a task that was chosen goes into `next`, or 0.
 inline choose_one() {
     next = 0;
     do
@@ -223,7 +223,7 @@ proctype End() {
             guarded = false
         };
         if
-        :: mine -> atomic { permits++ } // give_back(); who releases chooses for it
+        :: mine -> atomic { permits++ } // give_back(); a task that releases chooses for it
         :: !mine
         fi;
 #ifndef MUTANT_IS_NOT_TAKEN_BACK

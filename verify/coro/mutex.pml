@@ -182,7 +182,7 @@ inline resume(task) {
         :: next == 0
         :: atomic { next != 0 -> chain++; running[task] = false };
             // hand_over: this coroutine goes to the common queue, the next owner into the slot, or, at the end of a
-            // chain, to whoever comes first
+            // chain, to a task that comes first
             if
             :: atomic { chain == CHAIN_MAX -> chain = 0 };
                 put(urgent, next);

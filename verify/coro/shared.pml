@@ -6,8 +6,8 @@
 // Two tasks read, two write. One of each may give up waiting.
 //
 // R1  Exclusion: one writer, or any number of readers.
-// R2  Nobody is forgotten: when the guard is free, who is first in the list could not enter, or was cancelled, or one
-//     that was before it has just given up and is about to look.
+// R2  Nobody is forgotten: when the guard is free, a task that is first in the list could not enter, or was cancelled,
+//     or one that was before it has just given up and is about to look.
 // FIFO  Nobody comes in past one that waits.
 #define AT_FIRST(one) ENTERS
 #define LIMITED 2

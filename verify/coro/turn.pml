@@ -10,8 +10,8 @@
 // or into the common one, behind as many as fit. Time is counted in sections; a turn is over after TURN of them if
 // guests are there, after TURN_MAX else. A task that finds no room in a queue of the model goes elsewhere.
 //
-// ALONE: there is no other worker, and who hands its thread over is deferred (policy.hpp) until the next owner is
-// suspended, then goes on in a turn of its own.
+// ALONE: there is no other worker, and a task that hands its thread over is deferred (policy.hpp) until the next owner
+// is suspended, then goes on in a turn of its own.
 //
 // With WATCHED_OWNS it is put into the queue of owners, and nobody hands over: each end of a chain leaves another lock
 // to a queued owner, so there are no more of them than locks before it runs; the model has no number of locks.

@@ -5,10 +5,10 @@
 // policy.hpp (exchange).
 //
 // One step is one atomic instruction, what is done under the guard, or a function's run. Each task calls with() once,
-// but task 1 locks and unlocks; who goes on when all sections are over destroys the mutex. A caller of with() that was
-// not combined goes on as the owner, runs its function itself and gives the mutex on from where it can't be suspended.
-// Task 1 unlocks by a co_await, which combines, or by its guard's destructor, which queues the next owner (M5).
-// Task 2 has a limit, which may be reached while it waits. Sleeping and polling are not here, nor a limit that is
+// but task 1 locks and unlocks; a task that goes on when all sections are over destroys the mutex. A caller of with()
+// that was not combined goes on as the owner, runs its function itself and gives the mutex on from where it can't be
+// suspended. Task 1 unlocks by a co_await, which combines, or by its guard's destructor, which queues the next owner
+// (M5). Task 2 has a limit, which may be reached while it waits. Sleeping and polling are not here, nor a limit that is
 // reached before the wait (mutex.pml).
 //
 // M1  Exclusion: one function runs.

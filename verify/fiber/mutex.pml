@@ -57,7 +57,7 @@ inline make_ready(fiber) {
     atomic { ASSERT(W1, !on_stack[fiber]); ready!fiber }
 }
 
-// group::bring(): who brings looks for a sleeper after it.
+// group::bring(): a fiber that brings looks for a sleeper after it.
 inline bring(fiber) {
     atomic { ASSERT(W1, !on_stack[fiber]); ASSERT(W3, !on_list[fiber]); brought!fiber };
 #ifndef MUTANT_BRINGS_IN_SILENCE
@@ -248,7 +248,7 @@ awake:     atomic { sleeping[own] = false; told[own] = false }
         :: waits && current == TIMED ->
             atomic { on_stack[current] = false; timed_waits = true; timed_on = own; current = 0 }
         :: waits && current != TIMED ->
-            // yield(): the switch, then awakened() on the stack of who runs next. Here the scheduler does.
+            // yield(): the switch, then awakened() on the stack of a fiber that runs next. Here the scheduler does.
             atomic {
                 other = current;
                 current = 0;

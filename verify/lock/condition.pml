@@ -100,7 +100,7 @@ inline lock_mutex_again(who) {
     }
 }
 
-// hf_waiter_move_to: who sleeps at its permit does so at the mutex from then on.
+// hf_waiter_move_to: a thread that sleeps at its permit does so at the mutex from then on.
 inline move_to_mutex(who) {
     moved[who] = true;
 #ifndef MUTANT_MOVES_UNANNOUNCED

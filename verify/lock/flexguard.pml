@@ -174,7 +174,7 @@ polling:
                    acquired = true
                }; goto leaving
             :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto polling
-            :: true -> goto polling // hf_defer_barges: it leaves the word to who comes back for it
+            :: true -> goto polling // hf_defer_barges: it leaves the word to a thread that comes back for it
             fi
         :: atomic { WORD != HF_WORD_FREE -> TOUCH }; goto polling
         // hf_defer_announces: it announces a sleeper and goes on polling.

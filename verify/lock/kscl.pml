@@ -2,11 +2,11 @@
 // k-SCL: who gets the lock next, who is woken for it, and who wakes by itself.
 // C code: kernel/kscl.c. What is done under the guard is one step; the states are drawn there.
 //
-// Virtual times are a choice: which waiters are in debt, whether somebody idle has used less than they have, and who is
-// least far of those that may have the lock. So nothing rests on the arithmetic of shares. What is kept of it: a debt
-// is paid at some time; an idle thread is forgotten at some time; both make a banned waiter eligible, and an idle
-// thread that comes makes one eligible, too, if no other is idle. Each thread takes the lock any number of times, in
-// each way, or ends.
+// Virtual times are a choice: which waiters are in debt, whether somebody idle has used less than they have, and a
+// thread that is least far of those that may have the lock. So nothing rests on the arithmetic of shares. What is kept
+// of it: a debt is paid at some time; an idle thread is forgotten at some time; both make a banned waiter eligible, and
+// an idle thread that comes makes one eligible, too, if no other is idle. Each thread takes the lock any number of
+// times, in each way, or ends.
 //
 // K1  Exclusion.
 // K2  While the lock is free no waiter may have it: each of them is banned.
@@ -38,7 +38,7 @@ byte spins = 2;            // likewise
 #define SOMEBODY_IDLE (state[1] == IDLE || state[2] == IDLE || state[3] == IDLE)
 #endif
 
-// kscl_is_banned, or not: who is READY never is.
+// kscl_is_banned, or not: a thread that is READY never is.
 #define MAY_HAVE_IT(who) (state[who] == READY || (state[who] == BANNED && (paid[who] || !SOMEBODY_IDLE)))
 
 #if THREADS == 2
@@ -237,7 +237,7 @@ holding:
     goto outside;
 
 finished:
-    skip // its share is forgotten by whoever looks
+    skip // its share is forgotten by a thread that looks
 }
 
 init {

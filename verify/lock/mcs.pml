@@ -10,7 +10,7 @@
 // times.
 //
 // I1    Exclusion.
-// FIFO  First come, first served: who was behind a node gets the lock from that node's thread.
+// FIFO  First come, first served: a thread that was behind a node gets the lock from that node's thread.
 // NODE  Nobody stores to a node that is among the spare ones: its `next` is a link of that list.
 #ifndef THREADS
 #define THREADS 4

@@ -22,7 +22,7 @@
 // RW4 WRITERS_FIRST does not outlast the writers that wait.
 // I4  Release is the last touch. A writer that finds that it is the last user destroys the lock after its unlock.
 //     (A reader can't know that: others may still read.)
-// And no deadlock: who waits will be let go on.
+// And no deadlock: a thread that waits will be let go on.
 //
 // Variants. Threads up to READERS only read, threads above THREADS - WRITERS only write; those between do both.
 // -DPREFERS_WRITERS: readers are behind the writers that wait (hf_rw_wait_to_write_first,
@@ -58,11 +58,11 @@ bit RW1, RW2, RW3, RW4, I4;
 
 byte state;
 byte waiting_writers;
-byte clears_due; // ghost: who has found itself the last of them and has not cleared the bit yet
+byte clears_due; // ghost: a thread that has found itself the last of them and has not cleared the bit yet
 bool writer_inside;     // ghost
 byte readers_inside;    // ghost
 byte writer_wakes_due;  // ghost: unlockers that have to wake a writer and have not yet
-byte readers_wakes_due; // ghost: who has to wake the readers and has not yet
+byte readers_wakes_due; // ghost: a thread that has to wake the readers and has not yet
 
 // Where each thread stands with the kernel, as in lock_word.inc. Only of writers is it told that they were woken.
 #define AWAKE 0

@@ -7,11 +7,11 @@
 //
 // One step is one atomic instruction, or what one futex call does inside the kernel. The word's own protocol is checked
 // in word_lock.pml and flexguard.pml (also that of src/lock/scl/rwscl_word.c): here who wants it waits until it is
-// free, in one step. Time is a choice: a slice may be over whenever somebody looks at the clock, and whoever keeps time
-// may look whenever it likes. A sleep that ends by itself (a keeper's, a front writer's before the slice's end, a
-// signal) is a call that returned without having slept; so a wake that is lost is a deadlock. Guesses (who stays away)
-// are choices, too, and TIMED is one: any reader may find that time is over. Each thread locks any number of times;
-// each time it may try, wait, or give up.
+// free, in one step. Time is a choice: a slice may be over whenever somebody looks at the clock, and a thread that
+// keeps time may look whenever it likes. A sleep that ends by itself (a keeper's, a front writer's before the slice's
+// end, a signal) is a call that returned without having slept; so a wake that is lost is a deadlock. Guesses (a thread
+// that stays away) are choices, too, and TIMED is one: any reader may find that time is over. Each thread locks any
+// number of times; each time it may try, wait, or give up.
 //
 // Checked: RS1; RS3, RS4, RS5 by their assertions; RS2 to RS4 and RS6 by no deadlock; with DESTROYS also I4: a writer
 // that finds that it is the last user destroys the lock after its unlock.
@@ -44,7 +44,7 @@ bool closed[GATES];
 short count[GATES];    // of a closed gate: 0, since it means nothing
 short draining;
 bool front_sleeps;     // the bit of `draining`
-short sum;             // of who has the word
+short sum;             // of a thread that has the word
 
 bool asleep[THREADS + 1];
 bool kept[THREADS + 1]; // has become keeper in this round
@@ -53,7 +53,7 @@ bool front_asleep;
 
 bool writer_inside;    // ghosts
 byte readers_inside;
-byte wakes_due;        // who is on its way to wake all readers, or one that becomes the keeper
+byte wakes_due;        // the thread that is on its way to wake all readers, or one that becomes the keeper
 #ifdef DESTROYS
 byte users = THREADS;
 bool destroyed;

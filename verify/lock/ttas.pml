@@ -2,7 +2,7 @@
 // Test-and-test-and-set: every waiter polls the word and exchanges it when it looks free. C code:
 // src/lock/basic/ttas.c.
 //
-//     FREE --- exchange for HELD, by whoever polls it first ---> HELD
+//     FREE --- exchange for HELD, by a thread that polls it first ---> HELD
 //     HELD --- unlock stores FREE ---> FREE
 //
 // One step is one load, store or exchange. Polling is a step that waits: so a thread that would poll for ever shows as

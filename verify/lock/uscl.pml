@@ -321,7 +321,7 @@ holding:
     :: untimed
     :: !untimed && state == RUNNING // not over yet
     :: state == NOBODYS || state == PENDING // not a slice that it could end
-    :: state == OVER && !ended_slice // who has just come to wait is not seen yet
+    :: state == OVER && !ended_slice // the thread that has just come to wait is not seen yet
     :: atomic {
            !untimed && (state == RUNNING || state == OVER) -> state = OVER;
 #ifndef MUTANT_UNLOCK_DOES_NOT_CHOOSE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A mutex and a condition variable for code that knows nothing of coroutines: whoever runs in a fiber waits as a
+// A mutex and a condition variable for code that knows nothing of coroutines: a task that runs in a fiber waits as a
 // coroutine does, by the policy chosen for the program; any other thread sleeps.
 #pragma once
 

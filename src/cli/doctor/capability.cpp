@@ -44,7 +44,7 @@ capability btf() {
 }
 
 capability bpf() {
-    // An impossible command: a kernel with the system call says EINVAL, or EPERM to who may not use it.
+    // An impossible command: a kernel with the system call says EINVAL, or EPERM to a process that may not use it.
     errno = 0;
     syscall(SYS_bpf, -1, nullptr, 0);
     bool present = errno != ENOSYS;

@@ -104,7 +104,7 @@ ending wait_for(pid_t program) {
     while (next_change_of(program).si_code == CLD_STOPPED) {
         siginfo_t stop{}; // stays so if it has gone on since
         waitid(P_PID, static_cast<id_t>(program), &stop, WSTOPPED | WNOHANG);
-        // Not SIGSTOP: who sends that to the program continues the program, and would leave us behind.
+        // Not SIGSTOP: a process that sends that to the program continues the program, and would leave us behind.
         if (stop.si_pid == program && stop.si_status != SIGSTOP)
             stop_with(program);
     }

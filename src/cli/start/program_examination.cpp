@@ -260,7 +260,7 @@ std::string why_interposer_stops(const std::string &name) {
         std::optional<elf_file> file = read_elf_head(program);
         if (file && asks_for_musl(*file))
             return fmt::format("{} {}", program.string(), of_musl);
-    } catch (const failure &) { // who starts it will say what is wrong
+    } catch (const failure &) { // starting it will say what is wrong
     }
     return {};
 }

@@ -184,7 +184,7 @@ std::optional<elf_file> head_of(const open_elf &opened) {
 
 } // namespace
 
-// A look before or after would be at another file. O_NONBLOCK: nor is waited for who holds a lease of it.
+// A look before or after would be at another file. O_NONBLOCK: nor is waited for a process that holds a lease of it.
 descriptor open_regular_file(const std::filesystem::path &path) {
     descriptor place(open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat about {};

@@ -13,7 +13,7 @@
 
 namespace holdfast::cli {
 
-// Files are named by processes that may want to harm who looks at them, and who looks may be root. So nothing but a
+// Files are named by processes that may want to harm their reader, which may be root. So nothing but a
 // regular file is opened, which is none of the kernel's: opening a FIFO waits, opening a device may do anything.
 descriptor open_regular_file(const std::filesystem::path &path);
 

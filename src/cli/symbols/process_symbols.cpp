@@ -71,7 +71,7 @@ struct process_symbols::tables {
         return *mapped;
     }
 
-    // The very file, if we may (who has CAP_SYS_ADMIN may); else what has its path now, seen from the process's root
+    // The very file, if we may (with CAP_SYS_ADMIN); else what has its path now, seen from the process's root
     // directory: it may have another one than we.
     descriptor open_file(const mapping &where) const {
         descriptor itself =

@@ -21,7 +21,7 @@ bool refers_at(std::string_view name, std::size_t at) {
 // An upper bound of how long the plain form is, as a power of two. References can be chained: m of them to the part
 // before make a part m times as long, so that n of them make at most 3^(n/3) of it. An expansion of a pack (Dp, sp)
 // repeats its pattern for each element, an expression of a conversion (cv) may be read twice. Letters of identifiers
-// that look like one of these count, too: who told them apart could be told wrongly.
+// that look like one of these count, too: a reader that told them apart could be deceived.
 double doublings_of(std::string_view name) {
     const double length = std::log2(static_cast<double>(name.size()));
     const double reference = std::log2(3.0) / 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a symbol is called in the source. Symbols are named by processes that may want to harm who looks at them: what
+// What a symbol is called in the source. Symbols are named by processes that may want to harm their reader: what
 // is made of a name is bounded in time and size.
 #pragma once
 

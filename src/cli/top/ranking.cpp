@@ -28,7 +28,8 @@ double weight(const rates &now, sort_key by) {
     return now.waiters;
 }
 
-// Where that is the same, who waits more, and then the number, so that lines do not change places without a reason.
+// Where that is the same, the one that waits more, and then the number, so that lines do not change places without a
+// reason.
 bool goes_before(const process_change &a, const process_change &b, sort_key by) {
     if (by == sort_key::name && a.name != b.name)
         return a.name < b.name;

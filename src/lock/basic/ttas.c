@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Test-and-test-and-set on a word that is FREE or HELD:
 //
-//     FREE --- exchange for HELD, by whoever polls it first ---> HELD
+//     FREE --- exchange for HELD, by the thread that polls it first ---> HELD
 //     HELD --- unlock stores FREE ---> FREE
 //
 // Exclusion: only an exchange that returns FREE enters (word.I1).

@@ -11,7 +11,7 @@
 #include "park/timed_sleep.h"
 
 static bool is_over(const struct hf_barrier *barrier, uint32_t round, uint32_t *rounds) {
-    *rounds = hf_load_acquire(&barrier->rounds); // pairs with the release of who filled the round
+    *rounds = hf_load_acquire(&barrier->rounds); // pairs with the release of the thread that filled the round
     return (int32_t)(*rounds - round) > 0;
 }
 

@@ -140,8 +140,8 @@ static void take_out(struct hf_waiter_list *list, struct hf_waiter *waiter, enum
         next->in[kind].previous = previous;
     else
         list->last = with_tag(previous);
-    // The last touch (condition.C4): who sees without the lock that nobody waits may free the condition variable at
-    // once. Release: pairs with the acquire in hf_condition_may_have_waiters.
+    // The last touch (condition.C4): a thread that sees without the lock that nobody waits may free the condition
+    // variable at once. Release: pairs with the acquire in hf_condition_may_have_waiters.
     hf_store_release(previous ? &previous->in[kind].next : &list->first, next);
 }
 
@@ -191,9 +191,9 @@ bool hf_condition_wakes_in_vain(const struct hf_condition *condition) {
     return hf_load_relaxed(&list_lock_of(condition)->in_vain) >= HF_IN_VAIN_MANY;
 }
 
-// With more waiters than CPUs one that polls is in the way of the others, or of who is to wake them. With as many there
-// are two that poll and one that signals on two CPUs, which was found to be worth it (docs/interposer-figures.md). On
-// one CPU nobody else can run.
+// With more waiters than CPUs one that polls is in the way of the others, or of a thread that is to wake them. With as
+// many there are two that poll and one that signals on two CPUs, which was found to be worth it
+// (docs/interposer-figures.md). On one CPU nobody else can run.
 static bool may_poll(uint32_t waiting, unsigned cpus) {
     return cpus > 1 && waiting <= cpus;
 }
@@ -237,7 +237,7 @@ static bool poll_for_permit(struct hf_waiter *self) {
     return has_permit;
 }
 
-// Acquire: pairs with the release of who gives the permit.
+// Acquire: pairs with the release of the thread that gives the permit.
 static int sleep_until_permit(struct hf_waiter *self, const struct hf_deadline *deadline) {
     hf_cas_relaxed(&self->permit, HF_PERMIT_NONE, HF_PERMIT_AWAITED_ASLEEP);
     while (hf_load_acquire(&self->permit) != HF_PERMIT_GIVEN) {
@@ -268,14 +268,14 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
         hf_thread_awakes(hf_self());
     }
     if (!error) {
-        self->state = HF_WAITER_GONE; // nobody else looks any more, but who leaves now by siglongjmp
+        self->state = HF_WAITER_GONE; // nobody else looks any more, but a thread that leaves now by siglongjmp
         note_wake(self);
     }
     return error;
 }
 
-// condition.C2. Short, or as long as who has chosen it keeps the mutex, which this one takes next. (With a mutex that
-// refuses it nobody waits for whose release permits are kept: refuses_wait in preload/cond.c.)
+// condition.C2. Short, or as long as the thread that has chosen it keeps the mutex, which this one takes next. (With a
+// mutex that refuses it nobody waits for whose release permits are kept: refuses_wait in preload/cond.c.)
 static void await_permit(struct hf_waiter *self) {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -315,8 +315,8 @@ static struct hf_waiter *choose_another(const struct hf_condition *condition) {
     return other;
 }
 
-// Takes the waiter out of a list that it was about to join or to leave, wherever in that it was interrupted: whoever is
-// in the list is found from its start. Returns how many are left.
+// Takes the waiter out of a list that it was about to join or to leave, wherever in that it was interrupted: a thread
+// that is in the list is found from its start. Returns how many are left.
 static uint32_t mend(struct hf_waiter_list *list, const struct hf_waiter *gone, enum hf_waiter_list_kind kind) {
     struct hf_waiter *last = NULL;
     uint32_t left = 0;

@@ -20,7 +20,7 @@
 // Invariants:
 // condition.C1  A WAITING thread is in the list, and nobody else is; list and state change together, under the
 //     list's lock.
-// condition.C2  A CHOSEN waiter always gets its permit, once, and does not go before that: so whoever gives it
+// condition.C2  A CHOSEN waiter always gets its permit, once, and does not go before that: so a thread that gives it
 //     the permit may still touch its node. Each has a word for it, which keeps a permit that comes early.
 // condition.C3  No signal is lost. A waiter that was chosen by a signal but was cancelled chooses another one in its
 //     place.
@@ -33,7 +33,7 @@
 //     of the mutex does not wake the chosen: it moves their sleep from the permit's word to the mutex's, where each
 //     unlock wakes one. So the word says HELD_WITH_SLEEPERS from then on, the waiter is counted there (sleep.S1,
 //     park/sleeper_counts.h) until it has the mutex, and it takes it as that, however its sleep ended: the wake that it
-//     may have had was one of the word's (word.I2, park/word_lock.h). So who joins will take the mutex again.
+//     may have had was one of the word's (word.I2, park/word_lock.h). So a thread that joins will take the mutex again.
 // condition.C6  A condition variable that nobody waits for is zero, and one that is closed has no waiters: it is
 //     closed, its list emptied, and a waiter refused, under its list's lock.
 // Modelled in verify/lock/condition.pml; the permit's word in permit.pml, closing in condition_close.pml.
@@ -84,7 +84,7 @@ struct hf_waiter {
         struct hf_waiter *next;
         struct hf_waiter *previous;
     } in[HF_WAITER_LISTS];
-    struct hf_waiter *next_chosen; // for whoever has chosen it
+    struct hf_waiter *next_chosen; // for a thread that has chosen it
     struct hf_condition *condition;
     pthread_mutex_t *mutex; // that it waits with
     uint32_t priority;      // of a real-time thread when it came to wait; 0: an ordinary one
@@ -123,7 +123,7 @@ void hf_waiter_leave_cancelled(struct hf_waiter *self);
 // Looks without the lock. It sees a waiter that came before the caller had the mutex, or that it was told of.
 static inline bool hf_condition_may_have_waiters(const struct hf_condition *condition) {
     return hf_load_acquire(&condition->waiters.first) !=
-           NULL; // pairs with the release of who was the last (condition.C4)
+           NULL; // pairs with the release of the thread that was the last (condition.C4)
 }
 
 // Whether many of those that a broadcast wakes wait again without having used any lock in between: they wait for room

@@ -3,8 +3,8 @@
 //
 // Threads that do nothing but use one lock, for some ten nanoseconds at a time, are fastest one after another: when two
 // CPUs use it at the same time its line goes to and fro at each use, for readers as for writers. A mutex has batches
-// for that (defer_policy.h). Here who could enter does not wait, which readers mostly can; but as soon as one meets a
-// writer, or a writer one of them, that one stays away while the lock is hot, and the others have the line to
+// for that (defer_policy.h). Here a thread that could enter does not wait, which readers mostly can; but as soon as one
+// meets a writer, or a writer one of them, that one stays away while the lock is hot, and the others have the line to
 // themselves. docs/interposer.md, "Reader-writer locks".
 //
 //     has to wait --> known as cold, and spinning pays? -- no --> polls while it is hot, and leaves it --> takes it
@@ -40,7 +40,7 @@ static inline bool hf_rw_is_known_as_cold(const struct hf_rw_lock *lock) {
            HF_RW_COLD_RELEASES;
 }
 
-// Whether who has to wait should try to have it in turn.
+// Whether a thread that has to wait should try to have it in turn.
 static inline bool hf_rw_may_be_had_in_turn(const struct hf_rw_lock *lock) {
     return !hf_rw_is_known_as_cold(lock) || !hf_spinning_pays();
 }

@@ -34,7 +34,7 @@ struct leaving {
     struct hf_left_wait left;
     struct hf_rw_lock *lock;
     struct hf_wait wait;
-    bool reads; // it is counted as a reader, who may be inside
+    bool reads; // it is counted as a reader, which may be inside
     bool first; // as a writer that readers stay behind
     struct hf_realtime_waiter realtime;
 };
@@ -110,7 +110,7 @@ static int wait_to_read(struct hf_rw_lock *lock, struct hf_thread_record *self, 
     }
 }
 
-// Not critical: who is behind writers will not be a holder before it has run again.
+// Not critical: a thread that is behind writers will not be a holder before it has run again.
 static int wait_behind_writers(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                const struct hf_deadline *deadline, struct hf_wait *wait) {
     struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
@@ -328,7 +328,7 @@ static int ended(int error, struct leaving *leaving) {
     return error;
 }
 
-// In frames of their own: who leaves goes through the ones below.
+// In frames of their own: a thread that leaves goes through the ones below.
 
 static __attribute__((noinline)) int read_after_all(struct hf_rw_lock *lock, struct hf_thread_record *self,
                                                     const struct hf_deadline *deadline, struct leaving *leaving) {

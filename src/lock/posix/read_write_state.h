@@ -25,8 +25,8 @@
 //     is on its way to wake a writer, or a woken writer is on its way to set WRITERS_SLEEP. Hence a writer that has
 //     slept takes the lock with WRITERS_SLEEP set; and a writer that leaves the lock to readers leaves the bit to them.
 // rwlock.RW3 No reader's wake is lost. While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST;
-//     or who has cleared the last of them is on its way to wake all readers: a writer that has left, or given up
-//     waiting.
+//     or the thread that has cleared the last of them is on its way to wake all readers: a writer that has left, or
+//     given up waiting.
 // rwlock.RW4 A writer that sets WRITERS_FIRST is counted in waiting_writers until it waits no more, and the last one
 //     clears the bit after that. Hence it does not outlast the writers. rwlock.RW2 and RW3 hold since all sleep on the
 //     state word itself, as it was when it said that somebody would wake them: the kernel lets nobody fall asleep on a

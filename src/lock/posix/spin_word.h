@@ -3,7 +3,8 @@
 // so processes with and without Holdfast exclude each other; hence there is no room for sleepers: waiters sleep for set
 // times.
 //
-// spin.S1  Exclusion. Only who changed FREE into HELD is inside; every other value is one that glibc has made of HELD.
+// spin.S1  Exclusion. Only the thread that changed FREE into HELD is inside; every other value is one that glibc has
+//     made of HELD.
 #ifndef HF_LOCK_POSIX_SPIN_WORD_H
 #define HF_LOCK_POSIX_SPIN_WORD_H
 

@@ -122,8 +122,8 @@ static inline bool take_word(hf_rwscl_t *lock, struct hf_thread_record *self) {
     return false;
 }
 
-// Relaxed: only who has the word, as the caller, changes WRITERS and FRONT. Whether readers wait may be seen late, by
-// the timekeeper's look at the latest (rwscl.RS4).
+// Relaxed: only a thread that has the word, as the caller, changes WRITERS and FRONT. Whether readers wait may be seen
+// late, by the timekeeper's look at the latest (rwscl.RS4).
 static inline bool is_simply_writers(const hf_rwscl_t *lock) {
     uint32_t state = hf_load_relaxed(&lock->state);
     return hf_rwscl_is_writers(state) && !(state & HF_RWSCL_READERS_WAIT);

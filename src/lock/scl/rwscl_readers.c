@@ -79,12 +79,12 @@ static bool writers_are_away(hf_rwscl_t *lock, const struct hf_thread_record *se
     if (hf_load_relaxed(&lock->word) != HF_WORD_FREE)
         return false;
     uint64_t now = hf_ticks();
-    if (hf_rwscl_slice_is_over(lock, now)) // also where one waits, who may be stopped and never come
+    if (hf_rwscl_slice_is_over(lock, now)) // also where one waits, which may be stopped and never come
         return true;
     if (hf_load_relaxed(&lock->waiting_writers) != 0)
         return false;
     if (!hf_load_relaxed(&lock->writers_return) ||
-        hf_load_relaxed(&lock->last_writer) == hf_tid(self)) // who writes next will not be who now wants to read
+        hf_load_relaxed(&lock->last_writer) == hf_tid(self)) // it won't be the next to write
         return true;
     if (hf_rwscl_is_recent(hf_load_relaxed(&lock->written_at), now))
         return false;
@@ -97,7 +97,8 @@ bool hf_rwscl_read_out_of_turn(hf_rwscl_t *lock, struct hf_thread_record *self) 
     bool has_word = hf_word_trylock(&lock->word, HF_WORD_HELD);
     bool entered = false;
     if (has_word) {
-        // Relaxed: only who has the word changes what is asked here. word.I1: the acquire of the word orders it.
+        // Relaxed: only a thread that has the word changes what is asked here. word.I1: the acquire of the word orders
+        // it.
         if (hf_rwscl_is_writers(hf_load_relaxed(&lock->state)))
             hf_rwscl_open(lock);
         entered = hf_gate_enter(hf_rwscl_own_gate(lock)); // nobody can have closed it since
@@ -118,7 +119,7 @@ static bool announce(hf_rwscl_t *lock, uint32_t *state, uint32_t *kept) {
         return true;
     if (!(*state & HF_RWSCL_READERS_WAIT))
         hf_store_relaxed(&lock->waited_since, hf_ticks());
-    // Release: who counts how long the slice outlasts its end finds since when somebody waited for that.
+    // Release: a thread that counts how long the slice outlasts its end finds since when somebody waited for that.
     if (!hf_cas_release(&lock->state, *state, announced))
         return false;
     if (!(*state & HF_RWSCL_TIMEKEEPER))

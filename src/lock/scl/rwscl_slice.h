@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How long the slices of RW-SCL are, and when a kind of thread is taken to stay away. Advice only: who may enter is
-// decided by the words of rwscl_state.h.
+// How long the slices of RW-SCL are, and when a kind of thread is taken to stay away. Advice only: a thread that may
+// enter is decided by the words of rwscl_state.h.
 //
 // A slice lasts as long as the ratio says, and longer by what the other kind's last slice was too long, in proportion:
 // a critical section that outlasts its slice, and threads that were slow to leave, are made up for. What a slice is too
@@ -22,7 +22,7 @@
 enum {
     HF_RWSCL_SLICE_US_DEFAULT = 2000,
     HF_RWSCL_IDLE_US = 50,
-    HF_RWSCL_LOOKS = 16, // of who keeps the time of a long slice, or the idle times between them when it is over
+    HF_RWSCL_LOOKS = 16, // of the timekeeper of a long slice, or the idle times between them when it is over
 };
 
 // More than this is not made up for: a process that was stopped for minutes does not keep one kind out for as long.
@@ -85,7 +85,7 @@ struct hf_rwscl_own_time {
 };
 struct hf_rwscl_own_time hf_rwscl_own_time_now(void) __attribute__((cold, visibility("hidden")));
 
-// When who keeps the time of a slice looks next: at its end, and before, first after the idle time, then less often.
+// When the timekeeper of a slice looks next: at its end, and before, first after the idle time, then less often.
 struct hf_rwscl_looks {
     uint64_t interval;
 };

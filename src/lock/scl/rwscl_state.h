@@ -29,26 +29,26 @@
 // draining: bits 1..31, how many readers are inside, while the gates are closed; bit 0, the front writer sleeps.
 //     While it closes the gates the front writer adds up what they counted, and adds that; a reader that leaves by a
 //     closed gate subtracts itself here. So this count passes 0 once, when the last one has left. A reader that reads
-//     already adds itself while it is above 0. When a drain is given up, who is just then on its way to add or subtract
-//     itself leaves a rest here.
+//     already adds itself while it is above 0. When a drain is given up, a thread that is just then on its way to add
+//     or subtract itself leaves a rest here.
 //
 // Invariants:
 // rwscl.RS1 Exclusion. A writer is inside only with the word, in WRITERS without FRONT. There the gates are closed and
 //     the readers that they had counted have left. All readers inside are in the gates' sum plus `draining`.
 // rwscl.RS2 The front writer is woken. While it waits for readers' slice it sleeps until the slice's end at most. While
 //     it drains, it is awake, or `draining` is above 0 and says that it sleeps: then the last reader wakes it.
-// rwscl.RS3 Readers are woken. While a reader sleeps, the state has READERS_WAIT, and WRITERS or OVER; or who has
-//     opened the gates, or given up waiting for the readers, is on its way to wake them all.
+// rwscl.RS3 Readers are woken. While a reader sleeps, the state has READERS_WAIT, and WRITERS or OVER; or the thread
+//     that has opened the gates, or given up waiting for the readers, is on its way to wake them all.
 // rwscl.RS4 Somebody keeps the time of the writers' slice. While a reader sleeps in WRITERS or OVER, the state has
 //     TIMEKEEPER and its timekeeper sleeps no longer than until its next look; or somebody is on its way to open the
 //     gates or to wake a reader, which becomes the timekeeper. Hence writers that stay away do not hold up the readers.
-// rwscl.RS5 FRONT and OVER do not outlast the front writer: who clears FRONT clears OVER by the same operation, and
-//     OVER is set by a compare-and-swap from a state with FRONT.
+// rwscl.RS5 FRONT and OVER do not outlast the front writer: a thread that clears FRONT clears OVER by the same
+//     operation, and OVER is set by a compare-and-swap from a state with FRONT.
 // rwscl.RS6 A reader does not wait for its own waiters. A thread that says that it reads already is let in at once
 //     (hf_rwscl_read_again). A reader may also wait for another thread that waits to read: so a drain that lasts too
 //     long is given up, the readers have another slice, and the next drain may last twice as long.
-// word.I4  Release is the last touch (park/word_lock.h) for whoever is followed by a writer: a reader's subtraction, at
-//     the gate or, if that is closed, from `draining`; a writer's release of the word.
+// word.I4  Release is the last touch (park/word_lock.h) for a thread that is followed by a writer: a reader's
+//     subtraction, at the gate or, if that is closed, from `draining`; a writer's release of the word.
 // Exclusion and wake-ups do not rest on clocks. Modelled in verify/lock/rwscl.pml.
 #ifndef HF_LOCK_SCL_RWSCL_STATE_H
 #define HF_LOCK_SCL_RWSCL_STATE_H
@@ -116,7 +116,7 @@ static inline int32_t hf_drain_count(uint32_t draining) {
     return (int32_t)draining >> 1;
 }
 
-// Readers inside, in the readers' slice: for who has the word; for others advice.
+// Readers inside, in the readers' slice: for a thread that has the word; for others advice.
 static inline int32_t hf_rwscl_readers_inside(const hf_rwscl_t *lock) {
     int32_t inside = hf_drain_count(hf_load_relaxed(&lock->draining));
     for (uint32_t node = hf_numa_nodes(); node-- > 0;)
@@ -125,7 +125,8 @@ static inline int32_t hf_rwscl_readers_inside(const hf_rwscl_t *lock) {
 }
 
 // Enters by an open gate. Critical or not, the caller sees to it. Acquire, here and below: pairs with the release in
-// let_readers_in; and, of a closed gate, with that in close_gates: who finds it so sees no older state than that had.
+// let_readers_in; and, of a closed gate, with that in close_gates: a thread that finds it so sees no older state than
+// that had.
 static inline bool hf_gate_enter(struct hf_rwscl_gate *gate) {
     uint32_t readers = hf_load_acquire(&gate->readers);
     while (!(readers & HF_GATE_CLOSED)) {
@@ -136,7 +137,7 @@ static inline bool hf_gate_enter(struct hf_rwscl_gate *gate) {
 }
 
 // What the lock is in statistics (observe/observation.h): itself, or the program's object that it stands for
-// (rwscl_table.h). Asked by who holds it, or waits.
+// (rwscl_table.h). Asked by a thread that holds it, or waits.
 static inline const void *hf_rwscl_shown_as(const hf_rwscl_t *lock) {
     const void *object = hf_load_relaxed(&lock->object);
     return object ? object : lock;

@@ -44,7 +44,7 @@ struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_e
 // copied from another one. NULL: no memory, from the first call for this object on.
 static inline hf_rwscl_t *hf_rwscl_of(const void *object, struct hf_rwscl_entry **place,
                                       const struct hf_rwscl_options *options) {
-    // Acquire: pairs with the release of whoever has made it.
+    // Acquire: pairs with the release of the thread that has made it.
     struct hf_rwscl_entry *entry = hf_load_acquire(place);
     if (HF_UNLIKELY(!entry || hf_load_relaxed(&entry->object) != object || !hf_fork_is_known(hf_rwscl_table_mark)))
         entry = hf_rwscl_entry_made(object, place, options);

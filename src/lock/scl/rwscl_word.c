@@ -21,8 +21,8 @@
 // those in theirs is woken with the readers. Both cost nothing: it is the readers' slice. (Where they do not want it,
 // too: to stay in front then took kccachetest wicked 0.65 s in place of 0.52.)
 //
-// Modelled as the same waits of a FlexGuard lock, in verify/lock/flexguard.pml: who has announced itself may take the
-// word so, or announce itself and sleep, at any time. How long its timed sleeps are is bounded by wait.P3
+// Modelled as the same waits of a FlexGuard lock, in verify/lock/flexguard.pml: a thread that has announced itself may
+// take the word so, or announce itself and sleep, at any time. How long its timed sleeps are is bounded by wait.P3
 // (yield_policy.h).
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Writers of RW-SCL: how who has the word changes whose slice it is. States and invariants: rwscl_state.h; waiting for
-// the word: rwscl_word.c.
+// Writers of RW-SCL: how the owner of the word changes whose slice it is. States and invariants: rwscl_state.h; waiting
+// for the word: rwscl_word.c.
 #include <errno.h>
 #include <limits.h>
 
@@ -83,8 +83,8 @@ void hf_rwscl_end_slice(hf_rwscl_t *lock, struct hf_thread_record *self) {
     hf_store_relaxed(&lock->ender_ran_us, own.ran_us);
 }
 
-// Has the caller, which comes to the front now, wanted to come back ever since the readers' slice began? So has who
-// ended the writers' and has hardly run since then, nor slept: those that it woke have had its CPU.
+// Has the caller, which comes to the front now, wanted to come back ever since the readers' slice began? So has the
+// writer that ended the writers' and has hardly run since then, nor slept: those that it woke have had its CPU.
 static bool has_come_back(const hf_rwscl_t *lock, const struct hf_thread_record *self, uint64_t now) {
     uint64_t ran_us = hf_load_relaxed(&lock->ender_ran_us);
     if (hf_rwscl_is_recent(hf_load_relaxed(&lock->changed_at), now))
@@ -107,7 +107,7 @@ static bool close_gates(hf_rwscl_t *lock) {
     return hf_drain_count(hf_fetch_add_acq_rel(&lock->draining, counted) + counted) == 0;
 }
 
-// Has a reader asked for the lock within the idle time? Only who finds its gate timed leaves a trace.
+// Has a reader asked for the lock within the idle time? Only a thread that finds its gate timed leaves a trace.
 static bool readers_were_seen(const hf_rwscl_t *lock, uint64_t now) {
     for (uint32_t node = hf_numa_nodes(); node-- > 0;) {
         if (hf_rwscl_is_recent(hf_load_relaxed(&lock->gates[node].seen_ticks), now))
@@ -178,7 +178,7 @@ static int await_last_reader(hf_rwscl_t *lock, struct hf_thread_record *self, co
     }
 }
 
-// What who waits in front has begun.
+// What the front writer has begun.
 enum in_front { IN_FRONT_NOTHING, IN_FRONT_FOR_SLICE, IN_FRONT_FOR_READERS };
 
 struct leaving {
@@ -215,7 +215,7 @@ static bool readers_stay_away(const hf_rwscl_t *lock, const struct hf_thread_rec
         return true;
     for (uint32_t node = hf_numa_nodes(); node-- > 0;) {
         uint32_t last = hf_load_relaxed(&lock->gates[node].last_reader);
-        if (last != 0 && last != hf_tid(self)) // who reads next will not be who now wants to write
+        if (last != 0 && last != hf_tid(self)) // it won't be the next to read
             return false;
     }
     return true;
@@ -237,7 +237,7 @@ static void withdraw(hf_rwscl_t *lock) {
     begin_round(lock);
 }
 
-// Not critical: nobody waits for who waits for a slice.
+// Not critical: nobody waits for a thread that waits for a slice.
 static __attribute__((noinline)) int await_slice_end(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t since,
                                                      const struct hf_deadline *deadline, struct hf_rwscl_wait *wait) {
     struct hf_rwscl_looks looks = {0};

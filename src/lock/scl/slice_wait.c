@@ -54,7 +54,7 @@ static void sleep_until_woken(const struct hf_slice_waiter *self, uint32_t seen,
 int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, struct hf_thread_record *self,
                     const struct hf_deadline *deadline, struct hf_wait *wait) {
     for (bool slept = false;; slept = true) {
-        // Acquire: pairs with the release of whoever chooses.
+        // Acquire: pairs with the release of the thread that chooses.
         if (hf_load_acquire(&waiter->wake_word) & HF_WAKE_CHOSEN)
             return 0;
         bool late = deadline && hf_deadline_has_passed(deadline);
@@ -65,7 +65,7 @@ int hf_slices_await(struct hf_slices *slices, struct hf_slice_waiter *waiter, st
         uint32_t seen = waiter->wake_word;
         if (late && !(seen & HF_WAKE_CHOSEN)) {
             woken = hf_slices_leave(slices, waiter, now);
-            waiter->share = NULL; // it is nowhere any more, for who leaves by siglongjmp now (uscl_lock.c)
+            waiter->share = NULL; // it is nowhere any more, for a thread that leaves by siglongjmp now (uscl_lock.c)
         } else if (!(seen & HF_WAKE_CHOSEN) && !(slept && hf_slices_lock_is_gone(slices))) {
             woken = hf_slices_look(slices, waiter, now);
             seen = hf_load_relaxed(&waiter->wake_word);

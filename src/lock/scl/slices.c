@@ -57,7 +57,7 @@ static void void_times_of_another_clock(struct hf_slices *slices, uint64_t now) 
     }
 }
 
-// uscl.U2. While somebody is inside, who is chosen has to wait for that, and so would any other.
+// uscl.U2. While somebody is inside, a thread that is chosen has to wait for that, and so would any other.
 static bool is_late(const struct hf_slices *slices, uint64_t now) {
     return now >= slices->due_at && (!slices->lock || hf_load_relaxed(slices->lock) == HF_WORD_FREE);
 }
@@ -65,7 +65,7 @@ static bool is_late(const struct hf_slices *slices, uint64_t now) {
 // Read without the guard: a mixture of two states sends a thread to the word at the wrong time, and no more (word.I1).
 static void set_state(struct hf_slices *slices, struct hf_share *owner, uint64_t slice_end) {
     hf_store_relaxed(&slices->slice_end, slice_end);
-    hf_store_release(&slices->owner, owner); // pairs with the acquire of who looks into the share
+    hf_store_release(&slices->owner, owner); // pairs with the acquire of the thread that looks into the share
 }
 
 static void take_out(struct hf_slices *slices, struct hf_slice_waiter *waiter) {
@@ -107,7 +107,7 @@ static hf_slice_wake keep_time(struct hf_slices *slices, uint64_t at) {
     return &timekeeper->wake_word;
 }
 
-// Does the lock's holder, or who has the slice, count what it does there?
+// Does the lock's holder, or the owner of the slice, count what it does there?
 static bool is_in_use(const struct hf_slices *slices, const struct hf_share *share) {
     return share == slices->owner || share == hf_load_relaxed(&slices->holder) ||
            share == hf_load_relaxed(&slices->untimed_holder);
@@ -230,7 +230,7 @@ hf_slice_wake hf_slices_choose(struct hf_slices *slices, uint64_t now) {
     return choose_waiter(slices, next);
 }
 
-// uscl.U2: the caller, who is awake and waits, sees whether the chosen one is late, if nobody else does.
+// uscl.U2: the caller, a thread that is awake and waits, sees whether the chosen one is late, if nobody else does.
 static void watch_pending(struct hf_slices *slices, struct hf_slice_waiter *self, uint64_t now) {
     if (!is_pending(slices) || slices->timekeeper || (self->wake_word & HF_WAKE_CHOSEN))
         return;

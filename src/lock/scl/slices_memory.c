@@ -149,7 +149,7 @@ static bool take_over(struct hf_slices *slices, const uint32_t *lock, struct hf_
     if (is_left && !in_use(lock, place)) {
         if (!slices->first) // threads that wait for a lock whose memory went, and has come again, go on waiting here
             clear(slices);
-        hf_store_release(place, slices); // pairs with the acquire of whoever finds it there
+        hf_store_release(place, slices); // pairs with the acquire of the thread that finds it there
     }
     hf_masked_unlock(&memory.word, &saved);
     return is_left;

@@ -28,7 +28,7 @@ struct hf_slice_waiter {
 };
 
 struct hf_slices {
-    // Read by whoever takes the lock, changed twice a slice.
+    // Read by a thread that takes the lock, changed twice a slice.
     struct hf_share *owner;
     uint64_t slice_end; // ticks
     uint32_t waiters;

@@ -26,8 +26,8 @@
 
 static uint32_t default_slice_us = 2000;
 
-// What who is chosen is told of the releases: that there are none. Whose slice is over does not come back for the word,
-// so there is nobody to leave it to. Within a slice, threads of one class do come back, and see the true count.
+// What a chosen waiter is told of the releases: that there are none. Whose slice is over does not come back for the
+// word, so there is nobody to leave it to. Within a slice, threads of one class do come back, and see the true count.
 static const hf_release_count not_counted;
 
 static uint64_t slice_ticks_of(struct hf_uscl_parts lock) {
@@ -51,8 +51,8 @@ static void note_held(const uint32_t *word, struct hf_share *share, struct hf_th
     hf_store_relaxed(&share->held, 0);
 }
 
-// Of the caller, who has the word. It may have been on its way to it for so long that its class was forgotten here, and
-// the share that it had is another's (uscl.U4); from here on nobody forgets it. Under the guard. NULL: there is no
+// Of the caller, which has the word. It may have been on its way to it for so long that its class was forgotten here,
+// and the share that it had is another's (uscl.U4); from here on nobody forgets it. Under the guard. NULL: there is no
 // memory.
 static struct hf_share *hold_own_share(struct hf_slices *slices, struct hf_thread_record *self, uint64_t now) {
     struct hf_share *share = hf_slices_share_of(slices, self, now);
@@ -101,7 +101,7 @@ static void give_up_slice(struct hf_slices *slices, struct hf_share *share, stru
 // The caller's class is chosen: to the word, and begins its slice there. Returns 0 or ETIMEDOUT.
 static int take_word(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_share *share,
                      struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    // Whom real-time threads go before waits as others do, who do not take a word that is just free.
+    // A thread that real-time threads go before waits as others do, which do not take a word that is just free.
     int error = hf_realtime_is_expected()
                     ? hf_flexguard_wait(lock.word, &slices->spinners, &not_counted, self, deadline, HF_WORD_HELD)
                     : hf_flexguard_acquire(lock.word, &slices->spinners, &not_counted, self, deadline);
@@ -216,7 +216,7 @@ static __attribute__((noinline)) int join_slices(struct hf_uscl_parts lock, stru
     return wait_for_slice(lock, slices, waiter, self, deadline);
 }
 
-// In a frame of its own: who leaves goes through this one.
+// In a frame of its own: a thread that leaves goes through this one.
 static int join_until_done_or_left(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_thread_record *self,
                                    const struct hf_deadline *deadline) {
     // Others wait for what it holds: it must not be made to wait for what it has used here, and waits for what is held.

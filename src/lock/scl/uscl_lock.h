@@ -67,7 +67,7 @@ hf_slice_wake hf_uscl_end_slice(struct hf_uscl_parts lock, struct hf_slices *sli
 void hf_uscl_count_overtime(struct hf_slices *slices, struct hf_share *share)
     __attribute__((cold, visibility("hidden")));
 
-// Under the word. Atomic: who sums up looks at it.
+// Under the word. Atomic: a thread that sums up looks at it.
 static inline void hf_uscl_hold_for(struct hf_slices *slices, struct hf_share *share, uint64_t now,
                                     uint16_t stands_for) {
     hf_store_relaxed(&slices->holder, share);
@@ -147,7 +147,8 @@ static inline hf_slice_wake hf_uscl_end_section(struct hf_uscl_parts lock, struc
         return NULL;
     uint64_t now = hf_ticks();
     struct hf_share *share = hf_uscl_count_section(slices, now);
-    // Relaxed: who has come to wait and is not seen here has seen the slice's end, or that it is over (uscl.U1).
+    // Relaxed: a thread that has come to wait and is not seen here has seen the slice's end, or that it is over
+    // (uscl.U1).
     if (HF_LIKELY(hf_load_relaxed(&slices->waiters) == 0 || now < hf_load_relaxed(&slices->slice_end)) ||
         hf_slices_are_closed_to(self)) {
         if (slices->stands_for != 0)
@@ -171,8 +172,8 @@ __attribute__((always_inline)) static inline void hf_uscl_release(struct hf_uscl
     hf_critical_leave(self);
     if (HF_UNLIKELY(sleepers))
         hf_word_wake(lock.word);
-    // After the release: who is woken finds the word free. Neither the lock nor the waiter need be there any more
-    // (word.I4, uscl.U3); the address is all that is used.
+    // After the release: a thread that is woken finds the word free. Neither the lock nor the waiter need be there any
+    // more (word.I4, uscl.U3); the address is all that is used.
     hf_slice_wake_up(woken);
     if (HF_UNLIKELY(hf_is_observed(self, lock.word)))
         hf_note_release(self);

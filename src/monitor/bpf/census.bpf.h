@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A walk over all threads, for who wants to compare what is counted with what there is, or to know who may run where.
+// A walk over all threads, for a thread that wants to compare what is counted with what there is, or to know who may
+// run where.
 #ifndef HF_MONITOR_BPF_CENSUS_BPF_H
 #define HF_MONITOR_BPF_CENSUS_BPF_H
 

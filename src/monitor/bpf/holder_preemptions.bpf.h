@@ -7,8 +7,8 @@
 //          +------------------------------------------------------------------+
 //                    switched in, or its mark taken away: time added
 //
-// Costs nothing to who holds no lock. Statistics only: the counts that locks ask do not depend on it, and what can't be
-// kept (for want of memory, or because another CPU is at the same place) is left out.
+// Costs nothing to a thread that holds no lock. Statistics only: the counts that locks ask do not depend on it, and
+// what can't be kept (for want of memory, or because another CPU is at the same place) is left out.
 #ifndef HF_MONITOR_BPF_HOLDER_PREEMPTIONS_BPF_H
 #define HF_MONITOR_BPF_HOLDER_PREEMPTIONS_BPF_H
 

@@ -41,8 +41,8 @@ struct group_move {
     uint32_t counts_in;
 };
 
-// `reads` first: who goes back to the machine's scope may stop counting in another only when nobody reads that any
-// more.
+// `reads` first: a thread that goes back to the machine's scope may stop counting in another only when nobody reads
+// that any more.
 static void set_group(struct hf_hint_page *page, uint32_t number, uint32_t reads, uint32_t counts_in) {
     struct hf_hint_group *group = element(page->group, number);
     *(volatile uint32_t *)&group->reads = reads;
@@ -87,8 +87,8 @@ static void end_storms(struct hf_hint_page *page) {
 // by turn: 6 of the 37 ms that loading takes otherwise.
 const volatile bool page_is_new = false;
 
-// Run before anything is attached: there are no marks yet, and who listens to this page already asks the machine's
-// count. Totals start with the monitor, too.
+// Run before anything is attached: there are no marks yet, and a thread that listens to this page already asks the
+// machine's count. Totals start with the monitor, too.
 SEC("syscall")
 int reset(void *context) {
     struct hf_hint_page *page = hint_page();

@@ -10,7 +10,7 @@ enum hf_monitor_part {
     HF_PART_CORE = 1 << 0,         // counting at the switch, without which there is no monitor
     HF_PART_SWITCH_STATE = 1 << 1, // Linux 5.18: the tracepoint tells how a thread left
     HF_PART_HEART = 1 << 2,        // Linux 5.15: a timer in the kernel; the heart beats from user space otherwise
-    HF_PART_COMPANY = 1 << 3,      // CONFIG_FAIR_GROUP_SCHED: who else wants a CPU
+    HF_PART_COMPANY = 1 << 3,      // CONFIG_FAIR_GROUP_SCHED: any other thread that wants a CPU
     HF_PART_CENSUS = 1 << 4,       // a walk over all threads, hence audits and scopes
     HF_PART_ABSENCES = 1 << 5,     // which locks' holders were away
     HF_PART_STACKS = 1 << 6,       // and where in the program

@@ -185,7 +185,7 @@ static void note_company(struct cfs_rq *queue_of_next, bool taken_from_stranger)
 }
 
 // May this thread be counted? Not while nobody is (monitor.M1): what a thread adds to the machine's count when it is
-// marked is there for whoever switches it in. Spares most switches the look for a mark.
+// marked is there for a thread that switches it in. Spares most switches the look for a mark.
 static bool may_be_counted(const struct task_seen *seen) {
     struct hf_hint_page *page = hint_page();
     return seen->may_have_mark && page && page->scope[HF_SCOPE_MACHINE].preempted_critical_sections != 0;

@@ -103,7 +103,7 @@ private:
     descriptor memory_;
 };
 
-// What a monitor answers to who wants to read statistics.
+// What a monitor answers to a process that wants to read statistics.
 template <typename T>
 struct statistics_answer {
     std::optional<T> value;
@@ -119,7 +119,7 @@ statistics_answer<std::vector<pid_t>> observed_processes(const std::string &sock
 statistics_answer<std::vector<statistics_reader>> open_statistics(const std::string &socket_name, pid_t process);
 
 // Which locks of a process had holders that were not running. Known to the monitor that follows it, which need not be
-// who keeps its statistics.
+// the one that keeps its statistics.
 statistics_answer<hf_process_absences> read_absences(const std::string &socket_name, pid_t process);
 
 } // namespace holdfast

@@ -112,7 +112,8 @@ struct monitor_server::serving {
         return admits(who, kind, what_counts_for(kind, who.uid));
     }
 
-    // Towards the user's limit. Processes that have ended do not: else who has come to the limit once stays there.
+    // Towards the user's limit. Processes that have ended do not: else a process that has come to the limit once stays
+    // there.
     std::size_t what_counts_for(hf_request_kind kind, uid_t user) {
         if (kind == HF_REQUEST_REGISTER) {
             registered.strike_off_ended();
@@ -137,10 +138,10 @@ struct monitor_server::serving {
         group = known ? *known : programs->admit(who.uid, *cpus);
         if (kernel_monitor->follow(who.process.get(), request.tls_offset, group, who.uid) != 0)
             return HF_REPLY_FAILED;
-        // After it: whoever has connected may have become another program since, and of a program with other rights we
-        // must not follow what this one says. Nor of one that gave up asking, and has called exec: this one's records
-        // are not where the other's were. (An exec from here on makes the kernel forget it, and one since it was
-        // followed for another of its libraries would have: then it is still the program that asks.)
+        // After it: a process that has connected may have become another program since, and of a program with other
+        // rights we must not follow what this one says. Nor of one that gave up asking, and has called exec: this one's
+        // records are not where the other's were. (An exec from here on makes the kernel forget it, and one since it
+        // was followed for another of its libraries would have: then it is still the program that asks.)
         if (!who.is_still_itself() || (!known && has_hung_up(connection))) {
             kernel_monitor->forget(who.process.get());
             return HF_REPLY_FAILED;

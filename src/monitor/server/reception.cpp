@@ -36,7 +36,7 @@ struct visitor {
     bool ready = false;
 };
 
-// Those of one user, who came first is first. So patience ends in this order.
+// Those of one user are in the order of their coming. So patience ends in this order.
 struct queue {
     std::list<visitor> visitors;
     std::size_t ready = 0;
@@ -72,7 +72,7 @@ struct reception::open_door {
     std::size_t inside = 0;
     std::thread thread;
 
-    // In rounds: each lets in who waits outside, and attends to one visitor of each user. So a user waits for one
+    // In rounds: each lets in the waiters outside, and attends to one visitor of each user. So a user waits for one
     // request of each of the others, however many they send.
     void serve() {
         std::array<epoll_event, 1024> happened{}; // so that a round knows of all

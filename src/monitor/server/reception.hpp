@@ -37,8 +37,8 @@ class reception {
 public:
     // All are called in the reception's thread, one at a time.
     struct clerk {
-        // `request` is nullptr for a message that is none; who asks has a pidfd, and waits at the other end of the
-        // connection, or does not any more (has_hung_up).
+        // `request` is nullptr for a message that is none; a process that asks has a pidfd, and waits at the other end
+        // of the connection, or does not any more (has_hung_up).
         std::function<answer(const hf_request *request, peer &&who, int connection)> answers;
         // Descriptors have run out: close what is not needed any more.
         std::function<void()> makes_room;

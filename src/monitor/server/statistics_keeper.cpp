@@ -25,8 +25,8 @@ descriptor new_memory(pid_t process) {
     hf_statistics_header header{};
     header.version = HF_STATISTICS_VERSION;
     header.process = static_cast<std::uint32_t>(process);
-    // Its size is settled: who maps it need not fear that it shrinks. Its mode keeps those who get it to read from
-    // opening it anew to write.
+    // Its size is settled: a process that maps it need not fear that it shrinks. Its mode keeps those who get it to
+    // read from opening it anew to write.
     bool made = memory && ftruncate(memory.get(), HF_STATISTICS_BYTES) == 0 &&
                 pwrite(memory.get(), &header, sizeof(header), 0) == sizeof(header) &&
                 fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&

@@ -444,7 +444,7 @@ void BPF_PROG(oversub_exit_task, struct task_struct *task, struct scx_exit_task_
     bpf_spin_lock(&list->lock);
     bool is_woken = waiter->state == WAITER_WOKEN;
     if (is_woken)
-        waiter->pid = 0; // who takes it from the list gives the number back
+        waiter->pid = 0; // the thread that takes it from the list gives the number back
     bpf_spin_unlock(&list->lock);
     if (!is_woken)
         bpf_map_push_elem(&free_waiters, &number, 0);

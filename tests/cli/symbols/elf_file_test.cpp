@@ -172,7 +172,7 @@ TEST_F(elf_file_test, TakesFromOneAllowanceForAllFiles) {
     EXPECT_EQ(complete, (std::vector<bool>{true, true, false, false}));
 }
 
-// /proc/kmsg is one that says that it is regular, and who reads it takes it from others.
+// /proc/kmsg is one that says that it is regular, and a process that reads it takes it from others.
 TEST_F(elf_file_test, OpensNothingOfTheKernelsThatALinkLeadsTo) {
     std::filesystem::create_symlink("/proc/self/maps", directory_ / "link.so");
     EXPECT_FALSE(open_regular_file(directory_ / "link.so"));

@@ -63,7 +63,7 @@ TEST(process_symbols, NamesThePlaceInTheFileOfWhatLiesInNoSymbol) {
     EXPECT_EQ(name_of(reinterpret_cast<char *>(&_fini) + 1).find("cli_symbols_process_symbols_test+0x"), 0u);
 }
 
-// As /proc/PID/map_files leads to it, for who may follow.
+// As /proc/PID/map_files leads to it, for a process that may follow.
 TEST(process_symbols, NamesWhatIsInAFileThatIsNotThereAnyMore) {
     std::string path = testing::TempDir() + "/process_symbols_test.XXXXXX";
     close(mkstemp(path.data()));

@@ -95,7 +95,8 @@ private:
     unsigned long things_ = 0, put_ = 0, taken_ = 0;
 };
 
-// Puts enough for everybody until it is destroyed: so whoever waits in the end has its permit, unless one was lost.
+// Puts enough for everybody until it is destroyed: so a thread that waits in the end has its permit, unless one was
+// lost.
 class supply {
 public:
     explicit supply(store &of)

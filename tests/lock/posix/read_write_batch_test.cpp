@@ -3,7 +3,7 @@
 //
 // Shown able to fail, each by the test named: a release that is not counted (EachReleaseIsCounted, ReleasesBeside...);
 // a count that carries into the state (ACountThatWraps...); always cold (ANewLock...); what was found cold is not noted
-// (ALockThatNobodyReleases...); who leaves empty-handed stays critical (WhoLeavesEmptyHanded...).
+// (ALockThatNobodyReleases...); a thread that leaves empty-handed stays critical (AThreadThatLeavesEmptyHanded...).
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>

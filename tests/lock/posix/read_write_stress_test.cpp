@@ -4,9 +4,9 @@
 // writers. Sections are short, so that waiters come to leave the lock to each other (lock/posix/read_write_batch.h).
 //
 // Shown able to fail: a reader that comes back from its turn is not counted; stays critical meanwhile; the last reader
-// wakes nobody; a writer wakes no reader, or no writer; who has slept forgets the others that do; the last writer
-// leaves WRITERS_FIRST; a reader gets in beside a writer, or a writer beside readers; nobody ever leaves the lock to
-// others.
+// wakes nobody; a writer wakes no reader, or no writer; a thread that has slept forgets the others that do; the last
+// writer leaves WRITERS_FIRST; a reader gets in beside a writer, or a writer beside readers; nobody ever leaves the
+// lock to others.
 #include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>

@@ -319,7 +319,7 @@ TEST_P(rwscl, AWriterThatCouldNotRunHasComeBack) {
     EXPECT_TRUE(comes_true([this] { return comes_back(lock, [] {}); }));
 }
 
-// On one CPU, where a batch thread does not take it from who has woken it.
+// On one CPU, where a batch thread does not take it from a thread that has woken it.
 void share_one_cpu(int cpu) {
     cpu_set_t one;
     CPU_ZERO(&one);

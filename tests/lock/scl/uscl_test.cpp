@@ -408,7 +408,8 @@ TEST(uscl, TakesOverWhatALockAtItsPlaceHasLeft) {
     hf_uscl_destroy(&other);
 }
 
-// Nested in both orders of slices: who waits for the second lock's slice holds the first one only for so long.
+// Nested in both orders of slices: a thread that waits for the second lock's slice holds the first one only for so
+// long.
 TEST(uscl, NestsWithoutADeadlock) {
     hf_uscl_t first = HF_USCL_INIT, second = HF_USCL_INIT;
     constexpr int rounds = 2000;

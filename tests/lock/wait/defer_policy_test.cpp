@@ -8,7 +8,7 @@
 // (NoReleaseIsAnAnswerToo); `seen` renewed at looks that find it held (AReleaseJustSeenIsNoNews); the slice never over
 // (ASliceEnds); `since` not cut to 16 bits (ACountMayWrap); an age below zero taken for a great one
 // (AClockMayBeBehind); asked without a release, or while it is hot, or at once again (AsksWhenItHasMissedARelease);
-// a slice of its own for who has left the lock alone before (TakesItsTurnAfterANap); `batches` not looked at
+// a slice of its own for a thread that has left the lock alone before (TakesItsTurnAfterANap); `batches` not looked at
 // (LeavesWhatIsNotHotWhereThatIsKnownToPay), or for a long slice (AShortSliceEnds), or without end
 // (ThereIsAnEndToBatchesOfALockThatIsNotHot).
 #include <gtest/gtest.h>

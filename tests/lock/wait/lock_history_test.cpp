@@ -13,9 +13,9 @@
 // of which nothing is known, or not begun anew, or its windows too short or stale (ALockThatIsSlowIsKnownToBe); who
 // comes told to poll always, to sleep without an eighth (IsTriedBothWays, SleepsWhereThatIsBetterByAnEighth), or for a
 // hot lock (PollsForAHotLock); a lock slow by its sleepers' windows alone (PollsWhereOnlySleepsMakeItSlow), or for ever
-// not slow (SleepsForASlowLock); who was woken told to take always, or to sleep without an eighth, or whatever the
-// rate, or to learn just after the other way, or from too long windows, or other locks'; who comes told what was learnt
-// while sleeps were tried, or nothing when they are better (lock_history_woken).
+// not slow (SleepsForASlowLock); a thread that was woken told to take always, or to sleep without an eighth, or
+// whatever the rate, or to learn just after the other way, or from too long windows, or other locks'; a thread that
+// comes told what was learnt while sleeps were tried, or nothing when they are better (lock_history_woken).
 #include <gtest/gtest.h>
 #include <utility>
 
@@ -222,7 +222,7 @@ TEST_F(lock_history, ALockThatIsSlowIsKnownToBe) {
         now_ns += after_ns;
         releases = static_cast<hf_release_count>(releases + more_releases);
         hf_explore_begin(&history.wait, HF_HISTORY_POLL, 0, HF_EXPLORE_PERIOD_MIN);
-        history.wait.rate[HF_HISTORY_SLEEP] = 1; // who comes to a lock that is not slow polls
+        history.wait.rate[HF_HISTORY_SLEEP] = 1; // the thread that comes to a lock that is not slow polls
         bool hot = hf_history_may_find_it_hot(&history, lock_, releases, now_ns, true);
         known = hot == hf_history_may_find_it_hot(&history, lock_, releases, now_ns, false);
         return !hot;

@@ -60,7 +60,7 @@ TEST_F(waiter_queue, ALeaverDoesNotWaitForEverForALink) {
     hf_queue_leave(&tail, &a); // queue.I5
     EXPECT_EQ(a.critical.queue_state, static_cast<uint32_t>(HF_QUEUE_IDLE));
     EXPECT_EQ(tail, hf_queue_place(&b));
-    // b wakes up, links itself to who has left, and never becomes the head; it leaves like anyone.
+    // b wakes up, links itself to a thread that has left, and never becomes the head; it leaves like anyone.
     hf_store_release(&a.next, &b);
     EXPECT_FALSE(hf_queue_is_head(&b));
     hf_queue_leave(&tail, &b);

@@ -2,7 +2,7 @@
 // How long a waiter for a hot lock sleeps on a CPU that others want (wait.P3).
 //
 // Shown able to fail, each by the test named: sleeps of one length, and the first one zero (AreTwiceAsLongEachTime); no
-// longest sleep (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for whoever asks
+// longest sleep (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for a thread that asks
 // (AreNotForAll, AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere).
 // When a waiter sleeps so is next_step_test's.
 #include <gtest/gtest.h>

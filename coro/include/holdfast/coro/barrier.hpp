@@ -5,8 +5,8 @@
 //
 // coro.B1  A wait ends, unless it is given up, after all of its round have come.
 // coro.B2  The last one of a round lets all others go on, and does not wait. Nobody waits for a round that is over.
-// coro.B3  An arrival counts, whatever becomes of the wait behind it: who gives up, or is destroyed, has come all the
-//     same.
+// coro.B3  An arrival counts, whatever becomes of the wait behind it: a task that gives up, or is destroyed, has come
+//     all the same.
 // Model: verify/coro/barrier.pml. Test: tests/coro/primitives_test.
 #pragma once
 

@@ -37,7 +37,7 @@ public:
     // caller has the mutex again. Requires held.owns_lock(). O(1).
     [[nodiscard]] wait_awaiter wait(lock_type &held) { return wait_awaiter(*this, held); }
     // With a limit: false when that was reached before a notification; the caller has the mutex again all the same. One
-    // that was reached before the call does not even release it: who polls so shuts the others out.
+    // that was reached before the call does not even release it: a task that polls so shuts the others out.
     [[nodiscard]] limited_wait_awaiter wait(lock_type &held, std::stop_token token) {
         return limited_wait_awaiter(*this, held, {std::nullopt, std::move(token)});
     }

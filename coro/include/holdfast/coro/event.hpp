@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Events: a manual one stays set for all until it is reset; an automatic one lets a single waiter through.
 //
-// coro.E1  A set event is not lost: set() lets all (manual) or one (automatic) waiter go on, or is kept for who comes
-//     next. A waiter that was cancelled before it was chosen takes nothing with it.
+// coro.E1  A set event is not lost: set() lets all (manual) or one (automatic) waiter go on, or is kept for a task that
+//     comes next. A waiter that was cancelled before it was chosen takes nothing with it.
 // Test: tests/coro/primitives_test.
 #pragma once
 

@@ -124,7 +124,7 @@ struct run_context {
     bool spinning_pays = false;   // the holder of a lock may be running on another CPU
     std::coroutine_handle<> slot; // written by pass_on() and run() alone
     deferred *deferred_top = nullptr;
-    handle_queue after_all; // who goes on here when nobody else does, where there is no `home` to queue them
+    handle_queue after_all; // tasks that go on here when no others do, where there is no `home` to queue them
 };
 
 // This thread's, or null where no coroutine runs. Not inline: a coroutine that was moved to another thread must not use
@@ -136,7 +136,7 @@ namespace detail {
 [[noreturn]] void throw_executor_stopped();
 [[noreturn]] void throw_no_executor();
 
-// Queues who is in the slot as others wait for it: it may own a lock.
+// Queues the task in the slot as others wait for it: it may own a lock.
 void clear_slot(run_context &context) noexcept;
 
 } // namespace detail

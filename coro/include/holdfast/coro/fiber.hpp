@@ -11,7 +11,7 @@
 //      ^                                                                 |
 //      +---- co_await of that, in the task's frame, off the stack <------+
 //
-// coro.F1  Nobody touches a stack that runs but its thread: whoever is waited for learns of the task in its
+// coro.F1  Nobody touches a stack that runs but its thread: a task that is waited for learns of the task in its
 //     await_suspend, when the function is off the thread.
 // coro.F2  A stack ends with its frames: where the task is destroyed, or its executor ends, await() throws
 //     fiber_unwound, and the destructors of all that is on the stack have run before its memory goes.
@@ -22,8 +22,8 @@
 //
 // After await() a function may be on another thread: it keeps no address of a thread-local variable over it. (A
 // compiler keeps that of `errno` by itself: ask for `errno` in functions that do not wait.) What mutex::with() or a
-// predicate calls must not wait: whoever comes by runs it. A wait costs two switches of stacks more than its co_await;
-// what need not wait costs two looks at thread-local variables more.
+// predicate calls must not wait: a task that comes by runs it. A wait costs two switches of stacks more than its
+// co_await; what need not wait costs two looks at thread-local variables more.
 // Test: tests/coro/fiber_test.
 #pragma once
 
@@ -206,7 +206,7 @@ private:
     boost::context::detail::fcontext_t inside_; // where the function goes on
     boost::context::detail::fcontext_t outside_ = nullptr;
     awaited *waits_for_ = nullptr;
-    const run_context *context_ = nullptr; // of who runs the function, or did last
+    const run_context *context_ = nullptr; // of a task that runs the function, or did last
     exceptions_in_flight exceptions_;      // the function's while it waits, the thread's while it runs
     bool unwinding_ = false;
 };

@@ -6,7 +6,8 @@
 //               <-------------       <------------------------------
 //                 unlock: CAS          unlock: under the guard, the last waiter is chosen and the owner, HELD stays
 //
-//      GUARD is set, in any state, by who changes the list of waiters; while it is set nobody else changes the word.
+//      GUARD is set, in any state, by a task that changes the list of waiters; while it is set nobody else changes the
+//      word.
 //
 // coro.M1  Exclusion. The one that moves the word out of 0 is inside, or the one that the owner chose.
 // coro.M2  Nobody is forgotten: while a waiter is linked, HELD and WAITED are set; and the owner who finds WAITED looks

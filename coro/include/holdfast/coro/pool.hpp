@@ -13,7 +13,7 @@ namespace holdfast::coro {
 struct pool_options {
     unsigned workers = 0;               // 0: one for each CPU that may be used
     unsigned chain_max = chain_default; // hand-overs in a row on one worker; then it goes on elsewhere. At least 1
-    bool turns = true; // who never has to wait is suspended now and then, if others are ready (turn.hpp)
+    bool turns = true; // the task that never has to wait is suspended now and then, if others are ready (turn.hpp)
 };
 
 // What one worker has done so far.

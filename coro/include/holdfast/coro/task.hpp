@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// task<T>: a coroutine that starts when it is awaited and gives its result, or its exception, to who awaits it.
+// task<T>: a coroutine that starts when it is awaited and gives its result, or its exception, to a task that awaits it.
 #pragma once
 
 #include <atomic>

@@ -12,8 +12,8 @@
 // coro.X2  A waiter is chosen by a thread that is not its executor's own only inside, or when its executor is over. It
 //     is linked, and its primitive's guard is held, when that thread enters: till then its frame is there.
 // coro.X3  While its executor is ENDING a waiter gets nothing: it is set adrift. Its frame's destructor takes it back;
-//     who is left when all frames that belong to the executor are gone belongs to another one, and is resumed with
-//     executor_stopped.
+//     a waiter that is left when all frames that belong to the executor are gone belongs to another one, and is resumed
+//     with executor_stopped.
 // coro.X4  A waiter becomes an orphan where it is set adrift, under the life's guard. Its frame's destructor may read
 //     that without the primitive's guard, and then pass that by: take_back() waits for the life's.
 // Model: verify/coro/home.pml. Test: tests/coro/ended_executor_test, tests/coro/two_executors_stress_test.

@@ -9,9 +9,9 @@
 //             ...
 //     }
 //
-// It puts a variable of its own in front of the two functions that begin every frame, so that whoever resumes such a
-// coroutine jumps anywhere. Nothing that a library does can mend that, but it can be said: before the coroutine's first
-// step, and in one sentence. `bool got = co_await ...; if (got)` is compiled as it should be.
+// It puts a variable of its own in front of the two functions that begin every frame, so that a task that resumes such
+// a coroutine jumps anywhere. Nothing that a library does can mend that, but it can be said: before the coroutine's
+// first step, and in one sentence. `bool got = co_await ...; if (got)` is compiled as it should be.
 //
 // And it destroys twice what is made within a co_await and is an aggregate, or a lambda that captures, and has
 // something to destroy. may_be_made_within_co_await() refuses such functions; of values and arguments nothing can be

@@ -23,11 +23,11 @@ inline constexpr unsigned primitive_kinds = 7;
 
 // How a waiter that was chosen came to run.
 enum class passage : std::uint8_t {
-    at_once,    // on the thread of who chose it, before anything else there
+    at_once,    // on the thread of the task that chose it, before anything else there
     queued,     // through a queue of its executor
     chain_end,  // the same, since the chain of hand-overs had become long
     destructor, // the same, since a guard's destructor can't suspend
-    combined    // it was not resumed for it: its function ran on the thread of who chose it
+    combined    // it was not resumed for it: its function ran on the thread of the task that chose it
 };
 inline constexpr unsigned passages = 5;
 
@@ -36,7 +36,7 @@ namespace detail {
 // Bits of `observed`.
 inline constexpr unsigned counting = 1, tracing = 2;
 
-// Relaxed everywhere: it is no message between threads, and who sees it late notes a little more or less.
+// Relaxed everywhere: it is no message between threads, and a task that sees it late notes a little more or less.
 extern std::atomic<unsigned> observed;
 
 [[nodiscard]] inline bool noting(unsigned what) noexcept {

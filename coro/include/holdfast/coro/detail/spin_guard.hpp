@@ -18,7 +18,7 @@ inline void pause_polling() noexcept {
 #endif
 }
 
-// Polls between attempts; from some time on it gives the CPU away, since who is waited for may need it.
+// Polls between attempts; from some time on it gives the CPU away, since a task that is waited for may need it.
 class spin_wait {
 public:
     void once() noexcept {

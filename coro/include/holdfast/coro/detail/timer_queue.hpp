@@ -49,7 +49,7 @@ public:
     void add(timer &one);
     // After this `fire` is neither running nor will it run. O(log n).
     void cancel(timer &one) noexcept;
-    // After this no `fire` is running, nor will one run. For an executor that is about to destroy who waits.
+    // After this no `fire` is running, nor will one run. For an executor that is about to destroy the waiters.
     void close() noexcept;
     // After close(): lets all that are left fire, on this thread.
     void expire_all() noexcept;

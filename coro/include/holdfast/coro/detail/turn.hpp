@@ -95,7 +95,7 @@ void note_turn() noexcept;
 // Was it noted, since the turn began? Asked once: then end_turn().
 [[nodiscard]] bool turn_was_over() noexcept;
 
-// Queues `self`, which must not be touched any more, behind whoever is ready.
+// Queues `self`, which must not be touched any more, behind the tasks that are ready.
 bool end_turn(std::coroutine_handle<> self) noexcept;
 
 } // namespace detail

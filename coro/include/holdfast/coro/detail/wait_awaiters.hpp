@@ -4,7 +4,7 @@
 // A primitive has:
 //   take_at_once(waiter &)  gives what is wanted, if that is possible without waiting
 //   enter(waiter &)         in await_suspend: the same, or links the waiter
-//   withdraw(waiter &)      coro.W2: called by who cancelled it
+//   withdraw(waiter &)      coro.W2: called by a task that cancelled it
 //   abandon(waiter &)       its coroutine is destroyed: it leaves, or what it was given goes on to others
 //   resumed(waiter &)       it runs again, after it was suspended: for statistics
 #pragma once

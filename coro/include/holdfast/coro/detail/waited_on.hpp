@@ -110,7 +110,7 @@ bool hand_over_first(std::coroutine_handle<> self, wait_list &chosen, deferred &
 }
 
 // co_await of an operation that gives a lock to waiters, or ends the caller's turn (turn.hpp) when there are none.
-// Operation: void(wait_list &), puts who was chosen there.
+// Operation: void(wait_list &), puts the chosen waiters there.
 template <policy Policy, class Operation>
 class [[nodiscard]] giving : private deferred {
 public:

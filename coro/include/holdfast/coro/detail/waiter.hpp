@@ -5,9 +5,10 @@
 //                 linked, under the primitive's guard       taken out, under the guard
 //      ARMING --------------------------------> WAITING --------------------------> CHOSEN --> resumed
 //        |                                         |
-//        +-- limit reached --> CANCELLED <---------+   (compare-and-swap: who wins decides)
+//        +-- limit reached --> CANCELLED <---------+   (compare-and-swap: the winner decides)
 //
-// coro.W1  One resumption. A waiter that was linked is resumed by who chose it or by who cancelled it, never by both.
+// coro.W1  One resumption. A waiter that was linked is resumed by a task that chose it or by a task that cancelled it,
+//     never by both.
 // coro.W2  A canceller may touch the primitive, since the wait has not ended and so nobody may destroy it. One that has
 //     lost the compare-and-swap touches nothing: the chosen one may have ended its wait and destroyed the primitive.
 // coro.W3  A resumer of a waiter has copied what it needs of it before: the frame may be gone at once.
@@ -45,8 +46,8 @@ enum class wait_state : std::uint8_t { arming, waiting, chosen, cancelled, commi
 // By what a waiter's executor is kept there while the waiter is let go (executor_life.hpp).
 enum class home_hold : std::uint8_t {
     none,   // nothing yet
-    own,    // who lets it go runs there
-    inside, // who lets it go is inside of its life
+    own,    // the task that lets it go runs there
+    inside, // the task that lets it go is inside of its life
     gone    // it has ended: the wait ends with executor_stopped
 };
 
@@ -86,8 +87,8 @@ struct waiter {
         }
     }
 
-    // coro.X2. By who lets it go, under the guard if others may still let it go or destroy it. False when its home is
-    // ending: then it is adrift, and must not be touched without the guard. `given`: it has what it waited for.
+    // coro.X2. By the task that lets it go, under the guard if others may still let it go or destroy it. False when its
+    // home is ending: then it is adrift, and must not be touched without the guard. `given`: it has what it waited for.
     [[nodiscard]] bool hold_home(bool given) noexcept {
         if (!home)
             return true;
@@ -227,7 +228,7 @@ struct wait_limits {
 };
 
 // A waiter that may give up. `withdraw` takes it out of its list, under the guard, and lets it go on; it runs on the
-// thread of the timer, or of who requested the stop, once the waiter is CANCELLED (coro.W2).
+// thread of the timer, or of a task that requested the stop, once the waiter is CANCELLED (coro.W2).
 class limited_waiter : public waiter, private timer {
 public:
     explicit limited_waiter(wait_limits limits, void (*withdraw)(limited_waiter &) noexcept)
@@ -252,7 +253,7 @@ public:
             stop_.emplace(limits_.token, on_stop{this});
     }
 
-    // coro.W4. Not under a guard: it waits for whoever is at it.
+    // coro.W4. Not under a guard: it waits for a task that is at it.
     void disarm() noexcept {
         stop_.reset();
         if (std::exchange(timed_, false) && !home_has_ended())

@@ -22,7 +22,7 @@ namespace holdfast::coro {
 struct posting_options {
     unsigned chain_max = chain_default; // hand-overs in a row on one thread. At least 1
     bool spinning_pays = false;         // there are several threads, and CPUs for them: lock() may poll a moment
-    bool turns = true; // who never has to wait is suspended now and then: others may have work on these threads
+    bool turns = true; // a task that never has to wait is suspended now and then: others may have work here
 };
 
 // Which thread should run a ticket.

@@ -3,7 +3,7 @@
 // from elsewhere: those whose lock a thread without the algorithm gave back, and owners at the end of a chain.
 //
 // fiber.G1  While a fiber is here, a thread of the group is awake, or has been told.
-//     The thread: sleeping = true, then a look at count_. Who brings: count_, then a look at sleeping. All are
+//     The thread: sleeping = true, then a look at count_. A fiber that brings: count_, then a look at sleeping. All are
 //     sequentially consistent, so one of the two sees the other.
 // fiber.G2  A thread takes from here at most every second time, so that others are not starved.
 #pragma once

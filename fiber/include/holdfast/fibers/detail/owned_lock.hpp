@@ -9,12 +9,13 @@
 //                                             the first waiter is woken to try;    V    | CAS <-'
 //                                             0 without another one              WAITED -'
 //
-//      GUARD is set, in any state, by who changes the list of waiters; while it is set nobody else changes the word.
+//      GUARD is set, in any state, by a fiber that changes the list of waiters; while it is set nobody else changes the
+//      word.
 //
 // fiber.M1  Exclusion. The fiber that moves the word out of 0 is inside, or the one that the owner chose.
 // fiber.M2  Nobody is forgotten: while a waiter is linked, WAITED is set, and the owner who finds it looks for a
-//     waiter. While there is no owner then, one that was woken is about to try; who overtakes it finds WAITED in its
-//     turn.
+//     waiter. While there is no owner then, one that was woken is about to try; a fiber that overtakes it finds WAITED
+//     in its turn.
 // An owner that can't be exchanged for the first waiter only wakes it, as Boost's do: to be made the owner and then
 // queued would keep all others from the lock for so long.
 // fiber.M3  The store of the word that releases it, or the guard, is the unlocker's last touch: the next owner may

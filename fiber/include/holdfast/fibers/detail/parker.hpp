@@ -14,7 +14,8 @@ using deadline = std::chrono::steady_clock::time_point;
 
 class parker {
 public:
-    // The last touch of who wakes is in the unlock, and the fiber that returns from wait() has had the mutex after it.
+    // The last touch of the fiber that wakes is in the unlock, and the fiber that returns from wait() has had the mutex
+    // after it.
     void wake() {
         std::lock_guard held(mutex_);
         woken_ = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // How a fiber waits, and what becomes of one that was chosen: combine-and-exchange scheduling (CES).
 //
-// König, Epple, Becker, "Minimize Your Critical Path with Combine-and-Exchange Locks": who unlocks gives this thread
-// to the next owner at once, and goes where other threads can take it. Here: Boost's resume(self) switches to the
-// next owner and then makes `self` ready in the program's scheduling algorithm.
+// König, Epple, Becker, "Minimize Your Critical Path with Combine-and-Exchange Locks": a fiber that unlocks gives this
+// thread to the next owner at once, and goes where other threads can take it. Here: Boost's resume(self) switches to
+// the next owner and then makes `self` ready in the program's scheduling algorithm.
 //
 // fiber.C1  A fiber is exchanged only for one that may run on this thread: of the same group, or of this scheduler.
 // fiber.C2  A chain of hand-overs on one thread is at most chain_max long: then this thread takes one of the others.

@@ -20,7 +20,7 @@ struct pt_regs {
 
 #pragma clang attribute pop
 
-// An expression, so that the task's pointer is loaded by who uses it. The task's memory map must be current.
+// An expression, so that the task's pointer is loaded where it is used. The task's memory map must be current.
 #define THREAD_POINTER_OF(task) ((task)->thread.fsbase)
 
 enum { NR_FUTEX = 202 };
