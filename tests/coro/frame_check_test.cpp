@@ -59,7 +59,7 @@ void expect_runs_or_says_so(task<> (*coroutine)(mutex &, int &)) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
-            alarm(60);
+            alarm(600);
             std::exit(entered_by(coroutine) == 1 ? 0 : 1);
         },
         ran_or_said_so, "^$|frame_check_test.cpp:[0-9]+: the compiler has laid out .* in a variable first");

@@ -113,7 +113,7 @@ TEST(binding, ConditionVariablesGoOverWhileTheyAreUsed) {
     for (int child = 0; child < 12; child++) {
         pid_t pid = fork();
         if (pid == 0) {
-            alarm(60);
+            alarm(600);
             pair_in_turns pairs[2];
             for (pair_in_turns &pair : pairs)
                 pair.await(20);

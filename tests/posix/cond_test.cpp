@@ -17,8 +17,6 @@
 namespace holdfast::test {
 namespace {
 
-constexpr long patience_ms = 60'000;
-
 void init_cond(pthread_cond_t *cond, clockid_t clock, int shared) {
     pthread_condattr_t attributes;
     EXPECT_EQ(pthread_condattr_init(&attributes), 0);

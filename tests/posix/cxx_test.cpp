@@ -18,7 +18,7 @@ namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto patience = 60s;
+constexpr std::chrono::seconds patience(patience_s);
 
 template <class Mutex>
 class every_mutex : public testing::Test {

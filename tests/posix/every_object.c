@@ -150,7 +150,7 @@ static void enter_while_others_lock(void) {
 }
 
 int main(int argc, char **argv) {
-    alarm(200);
+    alarm(600);
     if (argc == 3 && strcmp(argv[1], "--sandbox") == 0 && strcmp(argv[2], "kill-membarrier") == 0) {
         enter_while_others_lock();
     } else if (argc > 2 && strcmp(argv[1], "--sandbox") == 0) {

@@ -229,7 +229,7 @@ static void make_keys(int argc, char **argv, char **environment) {
 __attribute__((section(".preinit_array"), used)) static void (*const first_of_all)(int, char **, char **) = make_keys;
 
 int main(void) {
-    alarm(200);
+    alarm(600);
     clock_gettime(CLOCK_MONOTONIC, &soon);
     pthread_barrier_init(&barrier, NULL, 1);
     pthread_barrier_init(&pair, NULL, 2);

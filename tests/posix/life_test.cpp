@@ -76,7 +76,7 @@ TEST(static_object, MayLockInItsConstructorAndDestructor) {
             }
         };
         static last object;
-        atexit([] { alarm(20); });
+        atexit([] { alarm(patience_s); });
         exit(0);
         return true;
     });
@@ -237,7 +237,7 @@ TEST(fork, AChildCanUseAMutexThatItsAtforkHandlersGuard) {
     for (int round = 0; round < 30; round++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(60);
+            alarm(patience_s);
             long count = 0;
             std::vector<std::thread> own;
             for (int i = 0; i < 3; i++)

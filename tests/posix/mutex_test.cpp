@@ -18,8 +18,6 @@
 namespace holdfast::test {
 namespace {
 
-constexpr long patience_ms = 60'000;
-
 // One way to lock that waits.
 struct request {
     const char *name;

@@ -52,8 +52,6 @@ int ask(const request &how, pthread_rwlock_t *lock, long ms) {
     return how.ask(lock, &at, how.clock);
 }
 
-constexpr long patience_ms = 60'000;
-
 struct made_rwlock {
     pthread_rwlock_t lock{};
     explicit made_rwlock(int kind = PTHREAD_RWLOCK_DEFAULT_NP, int shared = PTHREAD_PROCESS_PRIVATE) {

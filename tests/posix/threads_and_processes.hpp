@@ -23,6 +23,11 @@
 
 namespace holdfast::test {
 
+// What nothing takes unless something is wrong, though the machine is busy, or all programs of it were stopped for a
+// while.
+constexpr int patience_s = 600;
+constexpr long patience_ms = patience_s * 1000L;
+
 template <class Body>
 void in_thread(Body body) {
     std::thread(body).join();
@@ -64,7 +69,7 @@ inline void a_short_while() {
 // Whether the condition comes true while patience lasts: what must happen but may take its time.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition condition) {
-    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s);
     for (int turn = 0; !condition(); turn++) {
         if (std::chrono::steady_clock::now() > patience_ends)
             return false;
@@ -112,7 +117,7 @@ inline int status_of(pid_t child) {
     int status = -1;
     if (child < 0) // could not be made
         return status;
-    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s);
     while (waitpid(child, &status, WNOHANG) == 0) {
         if (std::chrono::steady_clock::now() > patience_ends)
             ::kill(child, SIGKILL);
@@ -143,7 +148,7 @@ public:
     explicit child_process(const std::function<bool()> &body, pid_t (*how)() = fork) : pid_(how()) {
         if (pid_ == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            alarm(60);
+            alarm(patience_s);
             _exit(body() ? 0 : 1);
         }
     }
