@@ -104,6 +104,7 @@ class FakeMachine:
         monkeypatch.setattr(machine, "command_line", lambda *_: ["sh", "-c", self.scripts.pop(0)])
         monkeypatch.setattr(machine, "BOOT_LIMIT_S", 2)
         monkeypatch.setattr(machine, "GRACE_S", 1)
+        monkeypatch.setattr(machine, "SLOWER", 1)
         monkeypatch.setattr(self.laboratory, "emulator_for", lambda plan: None)
         monkeypatch.setattr(self.laboratory, "kernel", lambda plan: kernels.Fetched(Path("none"), "package", "9.9-1"))
         monkeypatch.setattr(self.laboratory, "initrd", self._initrd)
