@@ -84,7 +84,7 @@ class Chroot:
         wanted = sorted(set(packages) - known)
         if not wanted:
             return
-        apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-o", "Acquire::Retries=3"]
+        apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-o", "Acquire::Retries=3", *age_of_lists()]
         run_logged(self.inside([*apt, "update"]), self.log, f"apt-get update in {self.suite}")
         run_logged(self.inside([*apt, "install", "-y", "--no-install-recommends", *wanted]), self.log,
                    f"installing {' '.join(wanted)} in {self.suite}")
@@ -106,6 +106,13 @@ class Chroot:
                     raise
             output.seek(0)
             return status, output.read()
+
+
+def age_of_lists():
+    """This machine's own setting, which allows old lists where its mirror is a snapshot."""
+    said = subprocess.run(["apt-config", "dump", "--format", "%f=%v%n", "Acquire::Check-Valid-Until"],
+                          capture_output=True, text=True, check=False)
+    return [word for setting in said.stdout.split() for word in ("-o", setting)]
 
 
 def last_lines(text, count=3):

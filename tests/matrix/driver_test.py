@@ -3,7 +3,7 @@
 
 Shown able to fail: mounts made without a namespace of their own; processes that nobody ends; a page that forgets the
 text behind its part; a trial that failed told as a yes; a trial that has passed carried out again; a run that has
-passed never begun anew.
+passed never begun anew; a test whose library was not loaded told as passed.
 """
 
 import importlib.machinery
@@ -92,6 +92,21 @@ def test_a_run_goes_on_with_what_has_not_passed(tmp_path):
     assert run("ac") == ["b", "c"]
     assert run("abc") == ["b"]
     assert run("abc") == ["a", "b", "c"]
+
+
+def test_a_conformance_test_is_judged_as_ctest_does():
+    assert not trials.verdict(0, "", None) and not trials.verdict(1, "cond: holdfast", ["cond: h"])
+    assert trials.verdict(1, "", None) and trials.verdict(0, "cond: glibc", ["cond: h"])
+    assert trials.verdict(0, "ERROR: ld.so: object 'x' from LD_PRELOAD cannot be preloaded: ignored.", None)
+
+
+@pytest.mark.parametrize("builds, short", [(True, False), (True, True), (False, False)])
+def test_the_command_is_built_before_the_tests_that_run_it(builds, short):
+    suite = driver().suites()["sid"]
+    names = list(trials.of_suite(trials.Laboratory(suite, None, None, None, None), short, builds))
+    if builds:
+        assert names.index(f"build {suite.gccs[-1]}") < names.index("conformance")
+    assert len(names) == 3 + builds * (1 if short else len(suite.gccs + suite.clangs))
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")

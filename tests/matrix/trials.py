@@ -63,14 +63,15 @@ class Laboratory:
         return done.stdout.split()
 
     def build_with(self, name, settings, target, packages, afterwards=None):
-        """Configures and builds the target in build/matrix/SUITE/NAME, which goes on where it was interrupted; runs
-        a command of the build then."""
+        """Configures and builds the target in build/matrix/SUITE/NAME, which goes on where it was interrupted; then
+        comes a command of the shell."""
         self.begin(f"builds {target} with {name}")
         self.chroot.install([*self.packages("build"), *packages])
         tree = self.chroot.folder / name
         tree.mkdir(exist_ok=True)
         script = (f"cmake -S {self.source} -B {tree} -G Ninja {' '.join(settings)} && "
-                  f"cmake --build {tree} --target {target}" + (f" && {tree}/{afterwards}" if afterwards else ""))
+                  f"cmake --build {tree} -j {os.cpu_count()} --target {target}" +
+                  (f" && {afterwards}" if afterwards else ""))
         status, printed = self.chroot.run(["sh", "-c", script], [self.source, self.chroot.folder], limit_s=5400,
                                           log=self.chroot.folder / f"{name}.log")
         warnings = sorted(set(re.findall(r"^\S*?([^/\s]+:\d+):\d+: warning: (.*)$", printed, re.MULTILINE)))
@@ -80,9 +81,11 @@ class Laboratory:
         return Outcome(f"build {name}", not warnings, told)
 
     def build_product(self, gcc):
-        number = gcc.removeprefix("gcc-")
+        number, installed = gcc.removeprefix("gcc-"), self.chroot.folder / gcc / "installed"
         return self.build_with(gcc, [f"-DCMAKE_C_COMPILER=gcc-{number}", f"-DCMAKE_CXX_COMPILER=g++-{number}"],
-                               "product", [gcc, f"g++-{number}"], "bin/holdfast --version")
+                               "product", [gcc, f"g++-{number}"],
+                               f"cmake --install {self.chroot.folder / gcc} --prefix {installed} && "
+                               f"{installed}/bin/holdfast --version")
 
     def build_bpf(self, clang):
         return self.build_with(clang, [f"-DHF_CLANG=/usr/bin/{clang}"], "hf_monitor", [clang])
@@ -110,30 +113,65 @@ class Laboratory:
                 tests.append((test["name"], test["command"], properties))
         return tests
 
+    def command(self):
+        """The command that starts there: the one built here, or that of the newest compiler there; None without."""
+        for build in (self.build, self.chroot.folder / self.suite.gccs[-1]):
+            status, _ = self.chroot.run([build / "bin" / "holdfast", "--version"], [self.build, self.chroot.folder])
+            if not status:
+                return build / "bin" / "holdfast"
+        return None
+
+    def absent(self, test):
+        """Programs and libraries of other packages that a test is about, and that are not there."""
+        _, command, properties = test
+        wanted = [command[0], *(library for setting in properties.get("ENVIRONMENT", [])
+                                if setting.startswith("LD_PRELOAD=") for library in setting[11:].split(":"))]
+        return [each for each in wanted
+                if not Path(each).is_relative_to(self.build) and not (self.chroot.root / each.lstrip("/")).exists()]
+
     def run_test(self, test):
         name, command, properties = test
-        status, printed = self.chroot.run(command, [self.build], properties.get("ENVIRONMENT", []), 900)
+        status, printed = self.chroot.run(command, [self.build, self.chroot.folder],
+                                          properties.get("ENVIRONMENT", []), 900)
         cases = sum(map(int, re.findall(r"^\[  PASSED  \] (\d+) test", printed, re.MULTILINE)))
-        return name, status, cases, printed
+        return name, verdict(status, printed, properties.get("PASS_REGULAR_EXPRESSION")), cases, printed
 
     def conformance(self, short):
-        tests = self.conformance_tests(short)
-        self.begin(f"runs {len(tests)} conformance tests that were built here")
+        if not short:
+            self.chroot.install(self.packages("conformance"))
+        tests, ours, command = self.conformance_tests(short), str(self.build / "bin" / "holdfast"), self.command()
         if not tests:
             return failed("conformance", f"{self.build} has no tests with the label posix: ./dev build release")
+        if lacking := {name: each for test in tests for name, each in [(test[0], self.absent(test))] if each}:
+            return failed("conformance", f"not there: {lacking}")
+        left_out = [name for name, words, _ in tests if words[0] == ours] if not command else []
+        tests = [(name, [command, *words[1:]] if words[0] == ours else words, properties)
+                 for name, words, properties in tests if name not in left_out]
+        self.begin(f"runs {len(tests)} conformance tests that were built here" + "".join(
+            f"; left out, since no command starts there: {name}" for name in left_out))
         wrong, cases = [], 0
         with ThreadPoolExecutor(os.cpu_count() + 1) as at_once:
-            for done, (name, status, passed, printed) in enumerate(at_once.map(self.run_test, tests), 1):
+            for done, (name, why, passed, printed) in enumerate(at_once.map(self.run_test, tests), 1):
                 cases += passed
-                if status:
+                if why:
                     wrong.append(name)
                     (self.chroot.folder / f"{name.replace('/', '-')}.log").write_text(printed)
-                    self.show(f"{self.suite.name}: {name} failed with status {status}: {last_lines(printed)}")
+                    self.show(f"{self.suite.name}: {name} failed: {why}: {last_lines(printed)}")
                 elif done % 25 == 0:
                     self.show(f"{self.suite.name}: {done} of {len(tests)} conformance tests")
         if wrong:
             return failed("conformance", f"{len(wrong)} of {len(tests)} failed: {', '.join(wrong[:5])}")
-        return Outcome("conformance", True, f"{len(tests)} tests, {cases} cases")
+        return Outcome("conformance", True, f"{len(tests)} tests, {cases} cases" + (
+            f"; left out without the command: {', '.join(left_out)}" if left_out else ""))
+
+
+def verdict(status, printed, wanted):
+    """Why a test has failed; "" if it has not. `wanted`: what ctest goes by instead of the status."""
+    if "cannot be preloaded" in printed:
+        return "a library was not loaded"
+    if wanted:
+        return "" if any(re.search(each, printed) for each in wanted) else f"does not say {wanted[0]!r}"
+    return f"status {status}" if status else ""
 
 
 def of_suite(laboratory, short, builds):
@@ -141,10 +179,11 @@ def of_suite(laboratory, short, builds):
     suite = laboratory.suite
     gccs = suite.gccs[-1:] if short else suite.gccs[-1:] + suite.gccs[:-1]
     clangs = () if short else suite.clangs
-    trials = {"exports": laboratory.exports, "objects": laboratory.whose_objects,
-              "conformance": lambda: laboratory.conformance(short)}
+    products = {f"build {each}": lambda each=each: laboratory.build_product(each) for each in gccs if builds}
+    first = dict(list(products.items())[:1]) # some conformance tests run the command that it makes
+    trials = {"exports": laboratory.exports, "objects": laboratory.whose_objects, **first,
+              "conformance": lambda: laboratory.conformance(short), **products}
     if builds:
-        trials |= {f"build {each}": lambda each=each: laboratory.build_product(each) for each in gccs}
         trials |= {f"build {each}": lambda each=each: laboratory.build_bpf(each) for each in clangs}
     return trials
 
