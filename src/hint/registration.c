@@ -207,7 +207,10 @@ static void try_to_register(void) {
         hf_note_monitor(HF_MONITOR_MET_LATER);
     if (!met.may_differ)
         hf_store_relaxed(&hf_registration_is_owed, false);
-    later.apart_ns = later.apart_ns < HF_LATER_LONGEST_NS ? 2 * later.apart_ns : HF_LATER_LONGEST_NS;
+    if (met.reply.status == HF_REPLY_LATER)
+        later.apart_ns = HF_LATER_SOON_NS;
+    else
+        later.apart_ns = later.apart_ns < HF_LATER_LONGEST_NS ? 2 * later.apart_ns : HF_LATER_LONGEST_NS;
 }
 
 void hf_register_later(void) {

@@ -51,8 +51,8 @@ extern "C" {
 // twice as long each time.
 #define HF_LATER_PATIENCE_MS 5
 #define HF_LATER_FIRST_NS 1000000000ull
-// Of a monitor that is being loaded, which takes some 30 ms.
-#define HF_LATER_SOON_NS 50000000ull
+// Of a monitor that is loaded when somebody comes again ('holdfast run'), which takes some 30 ms: each time.
+#define HF_LATER_SOON_NS 8000000ull
 #define HF_LATER_LONGEST_NS 64000000000ull
 // How long it waits for the server that HOLDFAST_STATS names: what it does not get would be missing in a sum.
 #define HF_COLLECTOR_PATIENCE_MS 3000
@@ -88,7 +88,7 @@ enum hf_reply_status {
     HF_REPLY_UNKNOWN = 6,       // the kernel does not say which process this is (in another pid namespace, before 6.5)
     HF_REPLY_FAILED = 7,        // it has ended, or has one library too many
     HF_REPLY_ABSENT = 8,        // there are no statistics of that process, or no more
-    HF_REPLY_LATER = 9,         // the monitor is being loaded: ask again
+    HF_REPLY_LATER = 9,         // the monitor is loaded when somebody asks again, or is being loaded: ask again
 };
 
 struct hf_reply {

@@ -83,6 +83,12 @@ def test_no_descriptor_is_left_open(holdfast):
     assert holdfast("run", "--", "ls", "/proc/self/fd").stdout.split() == ["0", "1", "2", "3"]
 
 
+def test_a_program_that_never_sleeps_for_a_lock_loads_no_monitor(holdfast):
+    """Shown able to fail: loaded when the first program asks for it."""
+    held = holdfast("run", "--", "sh", "-c", "sleep 0.5; ls -l /proc/$PPID/fd").stdout
+    assert "socket:" in held and "bpf" not in held, held
+
+
 def test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast):
     """Shown able to fail: without owe_registration for HF_REPLY_LATER."""
     start_holdfast("run", "--", PROGRAMS / "pthread-objects", "--object", "mutex", "--threads", "8", "--inside", "5000",

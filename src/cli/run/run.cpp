@@ -207,20 +207,19 @@ ending run(run_options &options) {
     // A program that is counted is counted from its start.
     using comes = session::monitor_comes;
     bool waits = options.wanted.stats || options.require_monitor;
-    auto with = std::make_unique<session>(waits ? comes::first : comes::meanwhile);
+    auto with = std::make_unique<session>(waits ? comes::first : comes::when_needed);
     insist_on_monitor(*with, options);
     with->watch_rules(rules);
     std::unique_ptr<spin_watch> spinning = options.wanted.handles_yields ? watch_spinning() : nullptr;
     options.wanted.handles_yields = spinning != nullptr;
-    ending end =
-        run_child(options.program, with->preload_environment(options.wanted), user, [&with] { with->load_monitor(); });
+    ending end = run_child(options.program, with->preload_environment(options.wanted), user);
     if (options.wanted.stats && spinning)
         print_spinning(spinning->totals());
     if (options.wanted.stats)
         print_stats(*with, options, rules);
     else if (isatty(STDERR_FILENO))
         print_what_was_amiss(*with, rules);
-    if (with->is_settled())
+    if (!with->is_loading())
         return end;
     // The kernel ends what loads, and takes back what is loaded.
     [[maybe_unused]] session *still_loading = with.release();

@@ -114,7 +114,7 @@ ending wait_for(pid_t program) {
 } // namespace
 
 ending run_child(const std::vector<std::string> &arguments, const environment &variables,
-                 const std::optional<invoker> &user, const std::function<void()> &once_it_runs) {
+                 const std::optional<invoker> &user) {
     {
         // Until the program runs and we pass them on: a signal would end us and leave the program behind.
         signals_blocked until_it_runs;
@@ -126,7 +126,6 @@ ending run_child(const std::vector<std::string> &arguments, const environment &v
                             .signals = &until_it_runs.before(),
                             .ignores_sigchld = ignored_children});
         forward_signals();
-        once_it_runs();
     }
     return wait_for(forward_to);
 }

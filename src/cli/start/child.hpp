@@ -3,7 +3,6 @@
 // group, same signals, same rights, same way to end.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,10 +16,8 @@ namespace holdfast::cli {
 // Runs the program until it ends and returns how it ended: its status, or the signal.
 // Signals that others send to holdfast meanwhile are passed on to it; when its terminal stops it, holdfast stops
 // too, until one of them is continued.
-// `once_it_runs` is called when the program has been started, with all signals blocked.
 // Throws failure, with status 127 when there is no such program and 126 when it can't be executed.
-ending run_child(
-    const std::vector<std::string> &arguments, const environment &variables, const std::optional<invoker> &user,
-    const std::function<void()> &once_it_runs = [] {});
+ending run_child(const std::vector<std::string> &arguments, const environment &variables,
+                 const std::optional<invoker> &user);
 
 } // namespace holdfast::cli

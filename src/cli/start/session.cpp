@@ -119,17 +119,22 @@ session::session(monitor_comes when) : service_(service_for_programs()) {
         std::string low = low_limit();
         throw failure(low.empty() ? error.what() : low);
     }
-    if (!uses_service() && when == monitor_comes::meanwhile) {
-        server_->expect_monitor();
-        settled_ = false;
+    if (!uses_service() && when == monitor_comes::when_needed) {
+        state_ = state::not_needed;
+        server_->expect_monitor([this] { load_monitor(); });
     }
 }
 
-session::~session() = default;
+session::~session() {
+    std::lock_guard guard(ending_);
+    ends_ = true;
+}
 
 void session::load_monitor() {
-    if (settled_)
+    std::lock_guard guard(ending_);
+    if (ends_)
         return;
+    state_ = state::loading;
     signals_blocked in_the_thread;
     loader_ = std::jthread([this] {
         try {
@@ -137,7 +142,7 @@ void session::load_monitor() {
         } catch (const std::exception &) { // there is no memory: as good as none
         }
         server_->begin(monitor_.get());
-        settled_ = true;
+        state_ = state::settled;
     });
 }
 

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -48,14 +50,16 @@ public:
     // Starts the monitor where that is possible; where it isn't, the session works without one and can say why.
     session() : session(monitor_comes::first) {}
 
-    // Meanwhile: programs can be started at once, and load_monitor() is called when the first one has been: it returns
-    // at once, too. Programs register once the monitor is there (hint/registration.h); until then their waiters block.
-    // What is said of the monitor, and of what it has counted, is not to be asked for.
-    enum class monitor_comes { first, meanwhile };
+    // When needed: programs can be started at once, and the monitor is loaded when one of them asks for it a second
+    // time, which it does when its threads sleep for locks. Most programs never do, and are spared the 25 ms of CPU
+    // time that loading takes. Programs register once the monitor is there (hint/registration.h); until then their
+    // waiters block. What is said of the monitor, and of what it has counted, is not to be asked for.
+    enum class monitor_comes { first, when_needed };
     explicit session(monitor_comes when);
-    void load_monitor();
-    // Is the monitor there, if there can be one? If not, the session takes as long to be destroyed as that takes.
-    bool is_settled() const { return settled_; }
+    // Is it known whether there is a monitor?
+    bool is_settled() const { return state_ == state::settled; }
+    // The session takes as long to be destroyed as loading takes.
+    bool is_loading() const { return state_ == state::loading; }
     ~session();
 
     bool has_monitor() const { return uses_service() || monitor_; }
@@ -85,14 +89,19 @@ public:
     environment preload_environment(const interposition &wanted) const;
 
 private:
+    enum class state : std::uint8_t { not_needed, loading, settled };
+
     void make_monitor();
+    void load_monitor();
 
     service_report service_;           // as it was at the beginning
     std::unique_ptr<monitor> monitor_; // outlives the server
     std::unique_ptr<monitor_server> server_;
     std::string why_no_monitor_;
     std::string refusal_log_;
-    std::atomic<bool> settled_ = true;
+    std::atomic<state> state_ = state::settled;
+    std::mutex ending_; // guards the loader's start
+    bool ends_ = false;
     std::jthread loader_;
 };
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,6 +21,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::uint64_t walks_apart_ns = 200'000'000;
+constexpr std::size_t remembered_max = 10'000;
 
 } // namespace
 
@@ -44,6 +47,8 @@ struct monitor_server::serving {
 
     mutable std::mutex books; // all below, and kernel_monitor
     bool expects_monitor = false;
+    std::function<void()> load; // nullptr: it was asked for
+    std::set<std::pair<pid_t, std::uint32_t>> came_once;
     registered_processes registered;
     std::uint64_t registrations = 0;
     std::uint64_t refusals = 0;
@@ -125,9 +130,23 @@ struct monitor_server::serving {
         return statistics.kept_for(user);
     }
 
+    // A process may execute many programs, each of which comes once: a shell's children. Too many to be remembered, and
+    // those whose number nobody knows, are taken for one that comes again.
+    hf_reply_status expect(const hf_request &request, const peer &who) {
+        if (!load)
+            return HF_REPLY_LATER;
+        bool comes_first =
+            who.pid != 0 && came_once.size() < remembered_max && came_once.emplace(who.pid, request.program).second;
+        if (!comes_first) {
+            came_once.clear();
+            std::exchange(load, nullptr)();
+        }
+        return HF_REPLY_LATER;
+    }
+
     hf_reply_status follow(const hf_request &request, peer &&who, int connection, std::uint32_t &group) {
         if (!kernel_monitor)
-            return expects_monitor ? HF_REPLY_LATER : HF_REPLY_NO_MONITOR;
+            return expects_monitor ? expect(request, who) : HF_REPLY_NO_MONITOR;
         if (who.pid == 0)
             return HF_REPLY_UNKNOWN;
         std::optional<cpu_set> cpus = allowed_cpus(who.pid);
@@ -229,9 +248,10 @@ monitor_server::monitor_server(monitor *kernel_monitor, listening_socket socket,
 
 monitor_server::~monitor_server() = default;
 
-void monitor_server::expect_monitor() {
+void monitor_server::expect_monitor(std::function<void()> load) {
     std::lock_guard guard(serving_->books);
     serving_->expects_monitor = true;
+    serving_->load = std::move(load);
 }
 
 void monitor_server::begin(monitor *kernel_monitor) {

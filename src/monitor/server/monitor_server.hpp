@@ -35,8 +35,9 @@ public:
     monitor_server &operator=(const monitor_server &) = delete;
 
     // Of one that has no monitor: processes that want to register are asked to come again later, until begin() says
-    // what there is (nullptr: none).
-    void expect_monitor();
+    // what there is (nullptr: none). `load` is called once, in the server's thread, when the first process comes again:
+    // it waits for its monitor, or its threads sleep for locks.
+    void expect_monitor(std::function<void()> load);
     void begin(monitor *kernel_monitor);
 
     // What to set HOLDFAST_SOCKET to, and HOLDFAST_STATS.
