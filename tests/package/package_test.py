@@ -3,7 +3,7 @@
 removed. The tests go on where the one before left the chroot.
 
 Shown able to fail: a command that looks for the interposer in another directory than the package puts it (command); a
-unit that nobody enables (install). Not yet: the upgrade, with a postinst that enables and restarts.
+unit that nobody enables (install); a postinst that enables and restarts (upgrade).
 """
 
 import os
