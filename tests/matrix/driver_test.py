@@ -67,6 +67,11 @@ def test_rows_go_by_the_number_of_glibc_and_failures_are_said():
     assert "| sid | 2.43 | no: not Holdfast's: cond | yes | 7 tests, 70 cases | gcc-14: yes | clang-19: yes |" in table
 
 
+def test_a_compiler_that_has_not_been_tried_is_said():
+    table = page.table([{**result(), "planned": ["conformance", "build gcc-14", "build gcc-12", "build clang-22"]}])
+    assert "| gcc-14: yes; gcc-12: not tried | clang-19: yes; clang-22: not tried |" in table
+
+
 def test_a_run_goes_on_with_what_has_not_passed(tmp_path):
     file, done = tmp_path / "result.json", []
 

@@ -17,8 +17,11 @@ def of(result, prefix):
 
 
 def builds(result, prefix):
-    tried = ", ".join(each["trial"].removeprefix("build ") for each in of(result, prefix))
-    return f"{tried}: {cell(of(result, prefix))}" if tried else "not tried"
+    tried = [each["trial"] for each in of(result, prefix)]
+    others = [name for name in result.get("planned", ()) if name.startswith(prefix) and name not in tried]
+    said = {f"{', '.join(names)}: {what}".replace("build ", ""): names
+            for names, what in ((tried, cell(of(result, prefix))), (others, "not tried"))}
+    return "; ".join(text for text, names in said.items() if names) or "not tried"
 
 
 def table(results):

@@ -221,6 +221,9 @@ def passed_in(file):
     return {each["trial"]: Outcome(**each) for each in known["trials"] if each["passed"]}
 
 
-def kept_in(folder):
-    """What the last run of each suite left."""
-    return [json.loads(path.read_text()) for path in sorted(Path(folder).glob("*/result.json"))]
+def kept_in(folder, suites):
+    """What the last run of each suite left, and which trials a full one has."""
+    results = [json.loads((Path(folder) / name / "result.json").read_text()) for name in suites
+               if (Path(folder) / name / "result.json").exists()]
+    return [{**each, "planned": list(of_suite(Laboratory(suites[each["suite"]], None, None, None, None), False, True))}
+            for each in results]
