@@ -44,7 +44,7 @@ public final class CesLock implements Lock {
     // java.L4 Nobody is chosen and forgotten: java.W2 in Waiter.
     // java.L5 A waiter that leaves has not been chosen, and one that was chosen does not leave: no hand-over and no
     //     signal is lost by a time that is over or an interrupt.
-    // Tests: CesLockTest, CesConditionTest, CesStressTest.
+    // Model: verify/java/lock.pml. Tests: CesLockTest, CesConditionTest, CesStressTest.
     private static final long WAITED = 1;
     private static final long WOKEN = 2;
     private static final long BITS = WAITED | WOKEN;
@@ -67,6 +67,8 @@ public final class CesLock implements Lock {
     private volatile Waiter arrivals;
     // The owner's.
     private int again; // how often it locked beyond the first time
+    private long sections; // that have ended
+    private final Exploration exploration = new Exploration();
     private Waiter first;
     private Waiter last;
 
@@ -142,7 +144,10 @@ public final class CesLock implements Lock {
         long seen = requireOwner(me);
         if (again != 0) {
             again--;
-        } else if (seen != me || !WORD.compareAndSet(this, me, 0L)) {
+            return;
+        }
+        sections++;
+        if (seen != me || !WORD.compareAndSet(this, me, 0L)) {
             release(me);
         }
     }
@@ -342,6 +347,7 @@ public final class CesLock implements Lock {
     /** The caller is no owner after this, and may go on on another carrier. */
     private void release(long me) {
         Carrier here = Carrier.here();
+        boolean exchanges = here != null && exploration.exchanges(sections);
         for (;;) {
             Waiter next = firstWaiter();
             long seen = word;
@@ -351,7 +357,7 @@ public final class CesLock implements Lock {
                 } else if (WORD.compareAndSet(this, seen, seen & WOKEN)) {
                     return;
                 }
-            } else if (here != null && here.mayExchange(next.home)) {
+            } else if ((exchanges || next.tries >= TRIES_MAX) && mayExchange(here, next)) {
                 if (choose(next)) {
                     grant(next);
                     here.exchange(next.thread);
@@ -372,6 +378,10 @@ public final class CesLock implements Lock {
                 return;
             }
         }
+    }
+
+    private static boolean mayExchange(Carrier here, Waiter next) {
+        return here != null && here.mayExchange(next.home);
     }
 
     private void grant(Waiter next) {
