@@ -192,6 +192,16 @@ def test_a_process_is_told_from_what_it_has_loaded(examined, start_holdfast):
     run.wait(timeout=10)
 
 
+def test_a_process_that_never_waits_is_told_from_one_whose_monitor_is_gone(examined, start_holdfast):
+    """Shown able to fail: with a server that says "no monitor" while it expects one."""
+    run = start_holdfast("run", "--", PYTHON, "-c",
+                         "import os, time; print(os.getpid(), flush=True); time.sleep(20)")
+    told = examined("--pid", int(run.stdout.readline()))
+    assert told["verdict"] == "helped now" and "hardly wait" in told["why"], told
+    run.terminate()
+    run.wait(timeout=10)
+
+
 # Shown able to fail: without the note on dlmopen; without a look at how many C libraries there are.
 def test_libraries_with_bindings_of_their_own_are_noted(examined, tmp_path):
     source = tmp_path / "loads.c"

@@ -11,7 +11,9 @@
 #include <sstream>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
@@ -314,6 +316,19 @@ std::string socket_in_environment_of(pid_t pid) {
     return HF_SERVICE_SOCKET;
 }
 
+// How it runs under Holdfast.
+std::pair<verdict, std::string> present_state(const service_report &monitor) {
+    using enum service_report::state;
+    if (monitor.is == running)
+        return {verdict::helped_now, "it runs under Holdfast"};
+    if (monitor.is == expected)
+        return {verdict::helped_now, "it runs under Holdfast; its threads hardly wait for locks: 'holdfast run' loads "
+                                     "a monitor when they do"};
+    return {verdict::blocks_now, "it runs under Holdfast, but nobody tells it of preempted holders, so its waiters "
+                                 "block: " +
+                                     monitor.sentence};
+}
+
 } // namespace
 
 program_examination examine_process(pid_t pid) {
@@ -333,13 +348,7 @@ program_examination examine_process(pid_t pid) {
     bool interposed =
         std::ranges::any_of(mapped, [](const path &file) { return file.filename() == preload_library().filename(); });
     if (found.is == verdict::helped && interposed) {
-        service_report monitor = ask_service(socket_in_environment_of(pid));
-        bool is_told = monitor.is == service_report::state::running;
-        found.is = is_told ? verdict::helped_now : verdict::blocks_now;
-        found.why = is_told ? "it runs under Holdfast"
-                            : fmt::format("it runs under Holdfast, but nobody tells it of preempted holders, so its "
-                                          "waiters block: {}",
-                                          monitor.sentence);
+        std::tie(found.is, found.why) = present_state(ask_service(socket_in_environment_of(pid)));
     } else if (found.is == verdict::helped) {
         found.why = "it runs without Holdfast: start it again by 'holdfast run'";
     }

@@ -51,6 +51,9 @@ service_report what_it_says(const std::string &socket_name, const hf_monitor_sta
                                             " is of another version of Holdfast: restart it after an upgrade");
     if (status.reply.status == HF_REPLY_NO_MONITOR)
         return report_of(without_monitor, "what serves " + socket_name + " has no monitor: see its messages");
+    if (status.reply.status == HF_REPLY_LATER)
+        return report_of(expected, "what serves " + socket_name +
+                                       " loads a monitor when threads of its programs have slept for locks");
     if (status.reply.status != HF_REPLY_DONE || received != sizeof(status))
         return report_of(forbidden, "the service on " + socket_name + " does not serve this user");
     service_report report = report_of(running, "a service runs on " + socket_name);
@@ -65,6 +68,7 @@ const char *name_of(service_report::state is) {
     switch (is) {
     case running: return "running";
     case without_monitor: return "without monitor";
+    case expected: return "expected";
     case absent: return "absent";
     case dead: return "dead";
     case forbidden: return "forbidden";

@@ -12,6 +12,7 @@ struct service_report {
     enum class state {
         running,
         without_monitor, // it serves, but the kernel or its rights do not allow it a monitor
+        expected,        // it loads a monitor when threads of its programs have slept for locks
         absent,          // there is no such socket
         dead,            // there is, and nobody listens
         forbidden,       // the socket is for others

@@ -210,7 +210,9 @@ struct monitor_server::serving {
     hf_monitor_status status() {
         hf_monitor_status told{};
         told.reply.version = HF_REGISTRATION_VERSION;
-        told.reply.status = static_cast<std::uint32_t>(kernel_monitor ? HF_REPLY_DONE : HF_REPLY_NO_MONITOR);
+        told.reply.status = static_cast<std::uint32_t>(kernel_monitor    ? HF_REPLY_DONE
+                                                       : expects_monitor ? HF_REPLY_LATER
+                                                                         : HF_REPLY_NO_MONITOR);
         std::strncpy(told.holdfast_version, hf_version(), sizeof(told.holdfast_version) - 1);
         told.uptime_ns = hf_monotonic_ns() - began_ns;
         told.registrations_total = registrations;
