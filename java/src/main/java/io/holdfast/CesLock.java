@@ -68,12 +68,18 @@ public final class CesLock implements Lock {
     // The owner's.
     private int again; // how often it locked beyond the first time
     private long sections; // that have ended
-    private final Exploration exploration = new Exploration();
+    private final Exploration exploration;
     private Waiter first;
     private Waiter last;
 
     /** A free lock. */
-    public CesLock() {}
+    public CesLock() {
+        this(new Exploration());
+    }
+
+    CesLock(Exploration exploration) {
+        this.exploration = exploration;
+    }
 
     private static long id(Thread thread) {
         return thread.threadId() << 2;

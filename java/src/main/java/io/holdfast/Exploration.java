@@ -12,28 +12,41 @@ package io.holdfast;
  * <p>A heuristic: no invariant depends on it. Used by the lock's owner alone, when somebody waits.
  */
 final class Exploration {
-    private static final String FIXED = System.getProperty("holdfast.ces.policy", "measured");
-    private static final boolean MEASURED = FIXED.equals("measured");
+    private static final String POLICY = System.getProperty("holdfast.ces.policy", "measured");
     private static final int CALLS_PER_LOOK = 16; // at the clock
     private static final long WINDOW_NS = 2_000_000;
     private static final long WINDOW_NS_MAX = 50_000_000; // a longer one had a time in which nobody waited
     private static final int SECTIONS_MIN = 64; // in a window
-    private static final int WINDOWS_KEPT = 24; // of the better arm, before the other one is tried again
-    private static final double GAIN_MIN = 1.03; // for which the arm is changed
+    private static final int WINDOWS_TRIED = 2;
+    private static final int WINDOWS_KEPT = 64; // before the other arm is tried again
+    private static final double EXCHANGES_GAIN = 1.05; // for which exchanges are kept: they are dearer where it is close
 
-    private boolean exchanges = !FIXED.equals("free");
+    private final boolean measured;
+    private boolean exchanges;
     private int calls;
     private long began;
     private long sectionsBefore;
-    private boolean settles = true; // the window after a change of arm is not counted
-    private boolean tries; // the other arm is tried
+    private int settling = 1; // windows after a change of arm that are not counted
+    private boolean tries; // the other arm
     private int windows; // of this arm
-    private boolean triedNone = true;
-    private double keptRate; // of the arm that is kept, in its last window
+    private int windowsUntilTrial = 2; // soon after the beginning
+    private double rate; // of this arm
+    private double keptRate; // of the other one, while this is tried
+
+    Exploration() {
+        measured = !POLICY.equals("exchange") && !POLICY.equals("free");
+        exchanges = POLICY.equals("exchange");
+    }
+
+    /** One that never changes. */
+    Exploration(boolean exchanges) {
+        this.measured = false;
+        this.exchanges = exchanges;
+    }
 
     /** True for an exchange. `sections`: how many there were, ever. */
     boolean exchanges(long sections) {
-        if (MEASURED && ++calls >= CALLS_PER_LOOK) {
+        if (measured && ++calls >= CALLS_PER_LOOK) {
             calls = 0;
             look(System.nanoTime(), sections);
         }
@@ -53,34 +66,30 @@ final class Exploration {
         }
         began = now;
         sectionsBefore = sections;
-        if (time > WINDOW_NS_MAX) {
+        if (time > WINDOW_NS_MAX || settling-- > 0) {
             return;
         }
-        if (settles) {
-            settles = false;
-            return;
-        }
-        double rate = (double) done / time;
-        if (!tries) {
-            keptRate = windows == 0 ? rate : (keptRate + rate) / 2;
-            windows++;
-            if (windows >= WINDOWS_KEPT || triedNone) {
-                triedNone = false;
-                change(true);
-            }
-        } else if (rate > keptRate * GAIN_MIN) {
-            keptRate = rate;
+        settling = 0;
+        double seen = (double) done / time;
+        rate = windows == 0 ? seen : (rate + seen) / 2;
+        windows++;
+        if (tries && windows == WINDOWS_TRIED) {
+            double ofExchanges = exchanges ? rate : keptRate;
+            double ofFreeing = exchanges ? keptRate : rate;
+            boolean best = ofExchanges > ofFreeing * EXCHANGES_GAIN;
             tries = false;
-            windows = 1;
-        } else {
-            change(false);
+            windowsUntilTrial = WINDOWS_KEPT;
+            turnTo(best);
+        } else if (!tries && windows >= windowsUntilTrial) {
+            keptRate = rate;
+            tries = true;
+            turnTo(!exchanges);
         }
     }
 
-    private void change(boolean toTry) {
-        exchanges = !exchanges;
-        tries = toTry;
-        settles = true;
+    private void turnTo(boolean arm) {
+        settling = arm == exchanges ? 0 : 1;
+        exchanges = arm;
         windows = 0;
     }
 }

@@ -50,7 +50,7 @@ class CesSchedulerTest {
     @Test
     void theNextOwnerRunsFirstAndTheUnlockerLast() throws Exception {
         List<String> order = new ArrayList<>();
-        CesLock lock = new CesLock();
+        CesLock lock = new CesLock(new Exploration(true));
         long exchanges;
         try (var scheduler = new CesScheduler(1)) {
             var owner = new CompletableFuture<Thread>();
@@ -84,7 +84,7 @@ class CesSchedulerTest {
     /** java.C2: with one carrier, and more waiters than a chain is long, another thread comes in between. */
     @Test
     void aChainEnds() throws Exception {
-        CesLock lock = new CesLock();
+        CesLock lock = new CesLock(new Exploration(true));
         int waiters = 3 * Carrier.CHAIN_MAX;
         int[] owners = {0};
         int[] ownersBefore = {-1};
@@ -113,7 +113,7 @@ class CesSchedulerTest {
     /** On Java 21 to 23 a thread inside of `synchronized` can't leave its carrier, and the next owner must not wait. */
     @Test
     void anUnlockerThatIsPinnedHasTheNextOwnerRunElsewhere() throws Exception {
-        CesLock lock = new CesLock();
+        CesLock lock = new CesLock(new Exploration(true));
         try (var scheduler = new CesScheduler(2)) {
             CompletableFuture<Thread> owns = new CompletableFuture<>();
             CompletableFuture<Void> passed = new CompletableFuture<>();
@@ -192,7 +192,7 @@ class CesSchedulerTest {
 
     @Test
     void closeWaitsForThreadsThatWait() throws Exception {
-        CesLock lock = new CesLock();
+        CesLock lock = new CesLock(new Exploration(true));
         var scheduler = new CesScheduler(2);
         AtomicInteger ended = new AtomicInteger();
         lock.lock();
@@ -277,7 +277,7 @@ class CesSchedulerTest {
         try (Recording recording = new Recording()) {
             recording.enable("jdk.VirtualThreadPinned").withoutThreshold();
             recording.start();
-            CesLock lock = new CesLock();
+            CesLock lock = new CesLock(new Exploration(true));
             var condition = lock.newCondition();
             try (var scheduler = new CesScheduler(2)) {
                 for (int i = 0; i < 100; i++) {

@@ -24,16 +24,24 @@ class CesStressTest {
 
     /** A lock, and what it guards. */
     private static final class Guarded {
-        final CesLock lock = new CesLock();
-        final Condition ping = lock.newCondition();
-        final Condition pong = lock.newCondition();
+        final CesLock lock;
+        final Condition ping;
+        final Condition pong;
         int inside;
         long sections;
         long tokens; // what a wait for ping takes and a signal brings
         long takers; // those that wait for ping without a limit
+
+        Guarded(Exploration exploration) {
+            lock = new CesLock(exploration);
+            ping = lock.newCondition();
+            pong = lock.newCondition();
+        }
     }
 
-    private final Guarded[] guarded = {new Guarded(), new Guarded(), new Guarded()};
+    private final Guarded[] guarded = {
+        new Guarded(new Exploration()), new Guarded(new Exploration(true)), new Guarded(new Exploration(false))
+    };
     private final AtomicLong done = new AtomicLong();
     private final AtomicLong interrupts = new AtomicLong();
     private final AtomicIntegerArray steps = new AtomicIntegerArray(THREADS);
