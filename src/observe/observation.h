@@ -24,36 +24,16 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
-#include "observe/statistics_memory.h"
+#include "observe/noting_memory.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// In a page of its own, which the kernel zeroes in a forked child (notes.O2).
-struct hf_noting {
-    char *memory;                      // its beginning, as statistics_memory.h lays it out; NULL: nothing is noted
-    char *level[HF_STATISTICS_LEVELS]; // those that are mapped
-    bool keeps_maps;                   // no more are
-    char rest_of_page[4096 - (1 + HF_STATISTICS_LEVELS) * sizeof(char *) - sizeof(bool)];
-} __attribute__((aligned(4096)));
-extern struct hf_noting hf_noting __attribute__((visibility("hidden")));
-
 // Begins to note into the memory behind the descriptor (not closed here). False with errno when it can't be mapped, is
 // of another version, or isn't there. Requires that no other thread of the process runs. Must be called once in a
 // process at most; in a forked child, once more.
 bool hf_statistics_begin(int fd);
-
-static inline bool hf_statistics_are_on(void) {
-    return hf_load_relaxed(&hf_noting.memory) != NULL;
-}
-
-// The level of the memory, mapped now if it was not. NULL: it can't be, and is not asked for again. Requires that there
-// is memory.
-char *hf_statistics_level(uint32_t number) __attribute__((cold, visibility("hidden")));
-
-// From now on no more memory is mapped for statistics. What finds no place in what there is isn't noted.
-void hf_statistics_stay_mapped(void) __attribute__((cold, visibility("hidden")));
 
 // From now on nothing is noted of acquisitions that did not wait: it takes a look at the processor's counter.
 void hf_statistics_forgo_clock(void) __attribute__((cold, visibility("hidden")));
@@ -126,12 +106,6 @@ static inline void hf_count_waited_acquisition(struct hf_thread_record *self) {
 static inline bool hf_is_observed(const struct hf_thread_record *self, const void *lock) {
     return self->observed == lock;
 }
-
-// Whether there is a monitor, for who reads the statistics.
-void hf_note_monitor(enum hf_monitor_met met) __attribute__((cold, visibility("hidden")));
-
-// A library has been loaded whose calls go past us.
-void hf_note_binding_apart(void) __attribute__((cold, visibility("hidden")));
 
 // The caller has given back the lock that it observes.
 void hf_note_release(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "observe/observation.h"
+#include "observe/noting_memory.h"
 
 static char names[HF_STATISTICS_RULES][HF_STATISTICS_RULE_BYTES];
 static uint64_t kept[HF_STATISTICS_RULES];
 
 static struct hf_rule_statistics *rules_in(char *memory) {
-    return ((struct hf_statistics_header *)memory)->rules;
+    return hf_statistics_header_in(memory)->rules;
 }
 
 void hf_note_rule(unsigned rule, const char *name) {

@@ -2,7 +2,7 @@
 // States and invariants: thread_holds.h.
 #include "observe/thread_holds.h"
 
-#include "observe/observation.h"
+#include "observe/noting_memory.h"
 
 enum { HF_ROW_PROBES = 16 };
 
