@@ -138,6 +138,15 @@ def compiled(tmp_path):
     return compile_with
 
 
+# Shown able to fail: the name printed as it is; without the last line.
+def test_a_program_is_named_as_text_and_what_to_do_next(holdfast, compiled, tmp_path):
+    program = tmp_path / "with\x1b[31mcolour"
+    program.write_bytes(compiled().read_bytes())
+    program.chmod(0o755)
+    said = holdfast("doctor", "--", program).stdout
+    assert "\x1b" not in said and said.rstrip().endswith(r"with\x1b[31mcolour ARGUMENT...")
+
+
 def test_a_program_with_locks_is_helped(examined, compiled):
     told = examined("--", compiled(), "--its-option")
     assert told["verdict"] == "helped" and "pthread_mutex_lock" in told["replaced"]["mutex"]

@@ -12,6 +12,7 @@
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
+#include "cli/common/say.hpp"
 #include "cli/doctor/capability.hpp"
 #include "cli/start/program_examination.hpp"
 #include "cli/start/session.hpp"
@@ -134,6 +135,8 @@ void print(const findings &found) {
     fmt::print("mode: {}\n  {}\n", found.mode, found.why);
     if (!found.remedy.empty())
         fmt::print("  for better: {}\n", found.remedy);
+    else
+        fmt::print("  next: what would change for a program of yours? holdfast doctor -- PROGRAM\n");
 }
 
 void print_json(const findings &found, bool with_logs) {
@@ -163,14 +166,18 @@ void print_json(const findings &found, bool with_logs) {
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+// What the program is called may be meant to command a terminal.
 void print(const program_examination &found) {
-    fmt::print("{}{}{}, with {} libraries: {}\n  {}\n", found.called.empty() ? "" : found.called + " -> ",
-               found.script.empty() ? "" : found.script + ", run by ", found.program.string(), found.libraries,
-               name_of(found.is), found.why);
+    auto shown = [](const std::string &name) { return with_controls_shown(name); };
+    fmt::print("{}{}{}, with {} libraries: {}\n  {}\n", found.called.empty() ? "" : shown(found.called) + " -> ",
+               found.script.empty() ? "" : shown(found.script) + ", run by ", shown(found.program.string()),
+               found.libraries, name_of(found.is), shown(found.why));
     for (const auto &[kind, functions] : found.replaced)
         fmt::print("  {:<8} {}\n", kind, fmt::join(functions, " "));
     for (const auto &note : found.notes)
-        fmt::print("  note: {}\n", note);
+        fmt::print("  note: {}\n", shown(note));
+    if (found.is == program_examination::verdict::helped)
+        fmt::print("  next: is it faster? holdfast compare -- {} ARGUMENT...\n", shown(found.program.string()));
 }
 
 void print_json(const program_examination &found) {
