@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Slices by sections (SCL, section 5.3): threads that all hold one lock for as long (--section-us) and come again at
+// Slices by sections (SCL, section 5.4): threads that all hold one lock for as long (--section-us) and come again at
 // once, with slices of a given length (--slice-us). What a slice costs: a short one hands the lock over often, a long
 // one makes the others wait.
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// RW-SCL, the scheduler-cooperative reader-writer lock (Patel et al., EuroSys '20, section 4.4): shares the *time* that
+// RW-SCL, the scheduler-cooperative reader-writer lock (Patel et al., EuroSys '20, section 4.5): shares the *time* that
 // a lock can be used between those who read and those who write, in a ratio that the program sets. Readers have the
 // lock for a slice, then writers, then readers again; so neither kind starves, however many threads the other has.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// u-SCL, the scheduler-cooperative mutex (Patel et al., EuroSys '20, section 4.2): shares the *time* that a lock can be
+// u-SCL, the scheduler-cooperative mutex (Patel et al., EuroSys '20, section 4.3): shares the *time* that a lock can be
 // used among those who use it, in proportion to their scheduling weights (nice values). A thread, or a class of
 // threads, has the lock for a slice: while it lasts, only that class takes the lock. One that has used more than its
 // share waits until the others have had the chance to use theirs.

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 // The page that this process listens to. Without a monitor it is a page of our own that says that one critical section
-// is preempted, for ever: so waiters block, as with any lock, and no caller has to ask whether there is a monitor.
+// is preempted, for ever: so waiters poll hot locks alone, and no caller has to ask whether there is a monitor.
 extern const struct hf_hint_page *hf_hint __attribute__((visibility("hidden")));
 extern const struct hf_hint_page hf_hint_of_nobody __attribute__((visibility("hidden")));
 

@@ -8,10 +8,10 @@
 // One step is one atomic instruction, or what one futex call does inside the kernel. The word's own protocol is checked
 // in word_lock.pml and flexguard.pml (also that of src/lock/scl/rwscl_word.c): here who wants it waits until it is
 // free, in one step. Time is a choice: a slice may be over whenever somebody looks at the clock, and a thread that
-// keeps time may look whenever it likes. A sleep that ends by itself (a keeper's, a front writer's before the slice's
-// end, a signal) is a call that returned without having slept; so a wake that is lost is a deadlock. Guesses (a thread
-// that stays away) are choices, too, and TIMED is one: any reader may find that time is over. Each thread locks any
-// number of times; each time it may try, wait, or give up.
+// keeps time may look whenever it likes. A sleep that ends by itself (a timekeeper's, a front writer's before the
+// slice's end, a signal) is a call that returned without having slept; so a wake that is lost is a deadlock. Guesses (a
+// thread that stays away) are choices, too, and TIMED is one: any reader may find that time is over. Each thread locks
+// any number of times; each time it may try, wait, or give up.
 //
 // Checked: RS1; RS3, RS4, RS5 by their assertions; RS2 to RS4 and RS6 by no deadlock; with DESTROYS also I4: a writer
 // that finds that it is the last user destroys the lock after its unlock.
@@ -38,7 +38,7 @@ bit RS1, RS3, RS4, RS5, I4;
 
 // The state's bits, one variable each, changed together in one step. Its ROUND is no variable: what a thread compares
 // it for is said in bits that a new round clears.
-bool writers, front, over, readers_wait, keeper;
+bool writers, front, over, readers_wait, timekeeper;
 bool word;
 bool closed[GATES];
 short count[GATES];    // of a closed gate: 0, since it means nothing
@@ -47,13 +47,13 @@ bool front_sleeps;     // the bit of `draining`
 short sum;             // of a thread that has the word
 
 bool asleep[THREADS + 1];
-bool kept[THREADS + 1]; // has become keeper in this round
+bool kept[THREADS + 1]; // has become timekeeper in this round
 bool seen[THREADS + 1]; // is about to sleep on a state of this round
 bool front_asleep;
 
 bool writer_inside;    // ghosts
 byte readers_inside;
-byte wakes_due;        // the thread that is on its way to wake all readers, or one that becomes the keeper
+byte wakes_due;        // the thread that is on its way to wake all readers, or one that becomes the timekeeper
 #ifdef DESTROYS
 byte users = THREADS;
 bool destroyed;
@@ -67,24 +67,24 @@ bool destroyed;
 #ifdef MUTANT_SLEEPS_UNCHECKED
 #define MAY_SLEEP (!kept[me])
 #elif defined(MUTANT_SLEEPS_UNANNOUNCED)
-#define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && keeper)
+#define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && timekeeper)
 #elif defined(MUTANT_TAKES_WAITING_FOR_KEPT)
 #define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && readers_wait)
 #else
 // The state is as it was announced. (It may have been another in between: then it is the same again.)
-#define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && keeper && readers_wait)
+#define MAY_SLEEP (!kept[me] && seen[me] && KEEPS_READERS_OUT && timekeeper && readers_wait)
 #endif
 #ifdef MUTANT_DRAINS_UNANNOUNCED
 #define DRAIN_SAYS_SO true
 #else
 #define DRAIN_SAYS_SO front_sleeps
 #endif
-// leave_no_keeper_missing has nothing to do.
-#define NO_KEEPER_MISSING (!KEEPS_READERS_OUT || (keeper && !kept[me]))
+// leave_no_timekeeper_missing has nothing to do.
+#define NO_TIMEKEEPER_MISSING (!KEEPS_READERS_OUT || (timekeeper && !kept[me]))
 
 inline nobody_forgotten() {
     ASSERT(RS3, !ANY_ASLEEP || wakes_due > 0 || (readers_wait && KEEPS_READERS_OUT));
-    ASSERT(RS4, !ANY_ASLEEP || wakes_due > 0 || keeper);
+    ASSERT(RS4, !ANY_ASLEEP || wakes_due > 0 || timekeeper);
     ASSERT(RS5, !over || front)
 }
 
@@ -98,14 +98,14 @@ inline enter_to_write() {
     writer_inside = true
 }
 
-// hf_gate_enter. A reader that has waited leaves no keeper missing behind it.
+// hf_gate_enter. A reader that has waited leaves no timekeeper missing behind it.
 inline enter_by_gate(node) {
     TOUCH;
     count[node]++;
     enter_to_read();
-#ifndef MUTANT_KEEPER_ENTERS_QUIETLY
+#ifndef MUTANT_TIMEKEEPER_ENTERS_QUIETLY
     if
-    :: waited && !NO_KEEPER_MISSING -> goto entered_after_wait
+    :: waited && !NO_TIMEKEEPER_MISSING -> goto entered_after_wait
     :: else
     fi;
 #endif
@@ -129,7 +129,7 @@ inline begin_round() {
     writers = false;
     over = false;
     front = false;
-    keeper = false;
+    timekeeper = false;
     kept[1] = false;
     kept[2] = false;
     kept[3] = false;
@@ -226,18 +226,18 @@ reading:
            :: !writers -> goto has_word_to_read
            fi
        }
-    // A try, or a deadline: leave_no_keeper_missing
-    :: atomic { NO_KEEPER_MISSING -> TOUCH; kept[me] = false; waited = false; goto returned }
+    // A try, or a deadline: leave_no_timekeeper_missing
+    :: atomic { NO_TIMEKEEPER_MISSING -> TOUCH; kept[me] = false; waited = false; goto returned }
     :: atomic {
-           !NO_KEEPER_MISSING && waited -> TOUCH;
+           !NO_TIMEKEEPER_MISSING && waited -> TOUCH;
            kept[me] = false;
            waited = false;
-#ifdef MUTANT_KEEPER_NOT_REPLACED
+#ifdef MUTANT_TIMEKEEPER_NOT_REPLACED
            goto returned
 #else
-           keeper = false;
+           timekeeper = false;
            wakes_due++;
-           goto replacing_keeper
+           goto replacing_timekeeper
 #endif
        }
     // announce, in the same step as the look before it
@@ -247,11 +247,11 @@ reading:
            waited = true;
            if
 #ifdef MUTANT_TAKES_WAITING_FOR_KEPT
-           :: !keeper && !readers_wait ->
+           :: !timekeeper && !readers_wait ->
 #else
-           :: !keeper ->
+           :: !timekeeper ->
 #endif
-               keeper = true;
+               timekeeper = true;
 #ifndef MUTANT_NOBODY_KEEPS_TIME
                kept[me] = true
 #endif
@@ -265,20 +265,20 @@ reading:
     if
     :: atomic { MAY_SLEEP -> TOUCH; seen[me] = false; asleep[me] = true; nobody_forgotten() };
        atomic { !asleep[me] -> goto reading }
-    :: atomic { seen[me] = false; goto reading } // the keeper's time, another state, a signal, a stray wake
+    :: atomic { seen[me] = false; goto reading } // the timekeeper's time, another state, a signal, a stray wake
     fi;
 
-replacing_keeper:
+replacing_timekeeper:
     atomic { wake_one(); wakes_due--; goto returned };
 
-#ifndef MUTANT_KEEPER_ENTERS_QUIETLY
+#ifndef MUTANT_TIMEKEEPER_ENTERS_QUIETLY
 entered_after_wait:
     atomic {
         TOUCH;
         waited = false;
         if
-        :: NO_KEEPER_MISSING -> kept[me] = false; goto holding_to_read
-        :: else -> kept[me] = false; keeper = false; wakes_due++
+        :: NO_TIMEKEEPER_MISSING -> kept[me] = false; goto holding_to_read
+        :: else -> kept[me] = false; timekeeper = false; wakes_due++
         fi
     };
     atomic { wake_one(); wakes_due--; goto holding_to_read };

@@ -8,9 +8,9 @@
 //
 // The word's own protocol is checked in word_lock.pml and flexguard.pml: here a thread that wants the word waits until
 // it is free, in one step. Each thread is a class of its own. It locks any number of times, or ends, in its own slice
-// too. Time is a choice: whenever a thread looks at a RUNNING slice it may be OVER from then on; a keeper asleep can be
-// sure that it will be. The next is any waiter, or nobody, as if all were banned: so nothing rests on the arithmetic
-// of shares.
+// too. Time is a choice: whenever a thread looks at a RUNNING slice it may be OVER from then on; a timekeeper asleep
+// can be sure that it will be. The next is any waiter, or nobody, as if all were banned: so nothing rests on the
+// arithmetic of shares.
 //
 // One thread may stop wherever it waits, chosen or not, until all others have ended: its signal handler waits for them.
 // Then the others see that it is late (U2) or keeps no time (U6). Besides, that may seem so once of a thread that runs.
@@ -18,7 +18,7 @@
 // Sections of its own slice a thread may leave untimed: they do not see that it is over, and do not choose. Never the
 // first one, which is all that a slice of no length has (U7).
 //
-// Checked: I1; no deadlock, that is U1, U2 and U6, as nobody but a keeper wakes by itself; U1 by its assertion,
+// Checked: I1; no deadlock, that is U1, U2 and U6, as nobody but a timekeeper wakes by itself; U1 by its assertion,
 // too; U3.
 #ifndef THREADS
 #define THREADS 3
@@ -34,13 +34,13 @@ mtype = { NOBODYS, PENDING, RUNNING, OVER }
 mtype state = NOBODYS;
 byte owner;            // whose slice it is
 bool inside;           // the word
-byte keeper;
-bool keeper_in_time;   // it looks when the state's time has come, and not later
+byte timekeeper;
+bool timekeeper_in_time;   // it looks when the state's time has come, and not later
 bool waits[THREADS + 1]; // in the queue
 bool chosen[THREADS + 1];
 bool called[THREADS + 1]; // woken, or on its way to sleep: looks before it sleeps
 bool ended_slice;      // the slice has no length: its first section ends it
-bool knows[THREADS + 1]; // that it is the keeper, and when to look
+bool knows[THREADS + 1]; // that it is the timekeeper, and when to look
 byte bans = 2;         // that there still may be
 byte timeouts = 1;
 byte errors = 1;       // that a thread that runs may be taken for one that does not
@@ -56,24 +56,24 @@ byte ended;            // threads
 
 #define TIME_IS_KEPT                                                                                                   \
     (!SOMEBODY_WAITS || state == PENDING || (state == OVER && ended_slice && inside) ||                                \
-     (keeper != NOBODY && waits[keeper] && keeper_in_time))
+     (timekeeper != NOBODY && waits[timekeeper] && timekeeper_in_time))
 
 // keep_time: any waiter.
 inline keep_time() {
     if
 #ifndef MUTANT_NOBODY_KEEPS_TIME
-    :: SOMEBODY_WAITS && !(keeper != NOBODY && keeper_in_time) ->
+    :: SOMEBODY_WAITS && !(timekeeper != NOBODY && timekeeper_in_time) ->
         if
-        :: waits[1] -> keeper = 1
-        :: waits[2] -> keeper = 2
+        :: waits[1] -> timekeeper = 1
+        :: waits[2] -> timekeeper = 2
 #if THREADS > 2
-        :: waits[3] -> keeper = 3
+        :: waits[3] -> timekeeper = 3
 #endif
         fi;
-        keeper_in_time = true;
-        knows[keeper] = false;
-#ifndef MUTANT_KEEPER_NOT_WOKEN
-        called[keeper] = true
+        timekeeper_in_time = true;
+        knows[timekeeper] = false;
+#ifndef MUTANT_TIMEKEEPER_NOT_WOKEN
+        called[timekeeper] = true
 #endif
 #endif
     :: else
@@ -84,7 +84,7 @@ inline take_out(who) {
     ASSERT(U3, waits[who] && !chosen[who]);
     waits[who] = false;
     if
-    :: keeper == who -> keeper = NOBODY
+    :: timekeeper == who -> timekeeper = NOBODY
     :: else
     fi
 }
@@ -111,7 +111,7 @@ inline choose_next() {
         :: waits[3] -> choose(3)
 #endif
         // All who wait are banned, for a time.
-        :: bans > 0 -> bans--; state = NOBODYS; owner = NOBODY; keeper_in_time = false; keep_time()
+        :: bans > 0 -> bans--; state = NOBODYS; owner = NOBODY; timekeeper_in_time = false; keep_time()
         fi
     fi;
     ASSERT(U1, TIME_IS_KEPT)
@@ -174,7 +174,7 @@ outside:
     :: atomic {
            state == RUNNING && owner == me && !inside ->
 #ifdef MUTANT_LEAVES_SLICE_TO_NOBODY
-           state = NOBODYS; owner = NOBODY; keeper_in_time = false
+           state = NOBODYS; owner = NOBODY; timekeeper_in_time = false
 #else
            state = OVER;
            choose_next()
@@ -198,15 +198,15 @@ waiting:
         :: else
         fi;
         if
-        :: keeper == me && state != PENDING ->
+        :: timekeeper == me && state != PENDING ->
             // hf_slices_look: too early, or in time.
             if
             :: true
-            :: may_be_over(); keeper = NOBODY; hf_slices_choose()
+            :: may_be_over(); timekeeper = NOBODY; hf_slices_choose()
             fi
         :: else
         fi;
-        knows[me] = (keeper == me && keeper_in_time)
+        knows[me] = (timekeeper == me && timekeeper_in_time)
     };
 asleep:
     may_stop(me);
@@ -218,33 +218,33 @@ asleep:
            waits[me] && !inside && state == PENDING && SEEMS_STOPPED(owner) ->
            mistake(owner);
            state = NOBODYS;
-           keeper = NOBODY;
+           timekeeper = NOBODY;
            choose_next()
        };
        goto waiting
 #endif
-#ifndef MUTANT_KEEPER_IS_NOT_RELIEVED
+#ifndef MUTANT_TIMEKEEPER_IS_NOT_RELIEVED
     // U6
     :: atomic {
-           waits[me] && keeper != me && keeper != NOBODY && state != PENDING && SEEMS_STOPPED(keeper) ->
-           mistake(keeper);
+           waits[me] && timekeeper != me && timekeeper != NOBODY && state != PENDING && SEEMS_STOPPED(timekeeper) ->
+           mistake(timekeeper);
            if
            :: state == RUNNING -> state = OVER
            :: else
            fi;
-           keeper = NOBODY;
+           timekeeper = NOBODY;
            choose_next()
        };
        goto waiting
 #endif
-    // The keeper's time comes; in a PENDING slice there is none that matters.
+    // The timekeeper's time comes; in a PENDING slice there is none that matters.
     :: atomic {
-           knows[me] && keeper == me && keeper_in_time && state != PENDING ->
+           knows[me] && timekeeper == me && timekeeper_in_time && state != PENDING ->
            if
            :: state == RUNNING -> state = OVER
            :: else
            fi;
-           keeper = NOBODY;
+           timekeeper = NOBODY;
            choose_next()
        };
        goto waiting
@@ -259,7 +259,7 @@ asleep:
            fi;
            may_be_over();
            take_out(me);
-#ifndef MUTANT_LEAVES_NO_KEEPER
+#ifndef MUTANT_LEAVES_NO_TIMEKEEPER
            hf_slices_choose();
 #endif
            called[me] = false
@@ -279,7 +279,7 @@ chosen_at_last:
 #ifndef MUTANT_GIVES_NOTHING_UP
            if
            :: state == PENDING && owner == me ->
-               state = NOBODYS; owner = NOBODY; keeper_in_time = false;
+               state = NOBODYS; owner = NOBODY; timekeeper_in_time = false;
                choose_next()
            :: else
            fi
@@ -293,15 +293,15 @@ chosen_at_last:
 #ifndef MUTANT_SLICE_NEVER_BEGINS
         if
         :: state == PENDING && owner == me ->
-            // A keeper from before looks early enough, or another one is needed.
+            // A timekeeper from before looks early enough, or another one is needed.
             if
-            :: keeper_in_time = false
+            :: timekeeper_in_time = false
             :: true
             fi;
             if
             :: state = RUNNING;
                ended_slice = false;
-#ifndef MUTANT_BEGINS_WITHOUT_KEEPER
+#ifndef MUTANT_BEGINS_WITHOUT_TIMEKEEPER
                keep_time()
 #endif
             :: state = OVER; ended_slice = true

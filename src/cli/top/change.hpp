@@ -25,7 +25,7 @@ struct rates {
     distribution holding{};
 };
 
-// One thread's part of a lock's time. Opportunity (SCL, section 3.1): the share of the time in which it held the lock,
+// One thread's part of a lock's time. Opportunity (SCL, section 3.2): the share of the time in which it held the lock,
 // or nobody did: in which it could use it, whether it did or not.
 struct thread_opportunity {
     std::uint32_t thread = 0;

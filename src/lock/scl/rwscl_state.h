@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// RW-SCL (Patel et al., EuroSys '20, section 4.4): whose slice it is, who may end it, and how readers are counted.
+// RW-SCL (Patel et al., EuroSys '20, section 4.5): whose slice it is, who may end it, and how readers are counted.
 //
 // Three kinds of words, each with its own job:
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// u-SCL (Patel et al., EuroSys '20, section 4.2): FlexGuard at the word, and slices before it.
+// u-SCL (Patel et al., EuroSys '20, section 4.3): FlexGuard at the word, and slices before it.
 //
 //             in the caller's own slice                      word free, or FlexGuard's wait
 //   lock() ------------------------------------------------------------------------------------> inside
