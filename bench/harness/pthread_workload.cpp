@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "harness/command_line.hpp"
+#include "harness/team_options.hpp"
 #include "harness/team_record.hpp"
 #include "measure/number_range.hpp"
 #include "measure/workload.hpp"
@@ -48,12 +49,7 @@ int pthread_workload_main(int argc, char **argv, const pthread_workload &what) {
     pthread_workload_options options{.work_us = what.usual_work_us};
     app.add_option("--lock", lock, "What the record calls the locks: they are whatever pthread's are here")
         ->capture_default_str();
-    app.add_option("--threads", options.threads, "Number of threads")
-        ->check(cli::from_to(1u, cli::threads_max))
-        ->capture_default_str();
-    app.add_option("--seconds", options.seconds, "How long to measure")
-        ->check(cli::from_to(cli::seconds_min, cli::seconds_max))
-        ->capture_default_str();
+    add_team_options(app, options.threads, options.seconds);
     app.add_option("--work-us", options.work_us, what.work_help)
         ->check(cli::from_to(0.0, cli::section_us_max))
         ->capture_default_str();

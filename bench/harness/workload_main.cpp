@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "harness/command_line.hpp"
 #include "harness/measured_lock.hpp"
+#include "harness/team_options.hpp"
 #include "harness/team_record.hpp"
 #include "holdfast/uscl.h"
 #include "measure/number_range.hpp"
@@ -35,12 +36,7 @@ int workload_main(int argc, char **argv, const std::string &name,
     std::string lock = "default";
     workload_options options{nullptr, 1, 0.5};
     app.add_option("--lock", lock, "glibc, default, a lock of Holdfast's, or a peer")->capture_default_str();
-    app.add_option("--threads", options.threads, "Number of threads")
-        ->check(cli::from_to(1u, cli::threads_max))
-        ->capture_default_str();
-    app.add_option("--seconds", options.seconds, "How long to measure")
-        ->check(cli::from_to(cli::seconds_min, cli::seconds_max))
-        ->capture_default_str();
+    add_team_options(app, options.threads, options.seconds);
     if (further == further_options::readers_and_writers)
         app.add_option("--writers", options.writers, "Number of threads that write")
             ->check(cli::from_to(1u, cli::threads_max))

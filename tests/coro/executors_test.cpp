@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "coro/gathering.hpp"
+#include "coro/hand_overs_in_a_row.hpp"
 #include "foreign_threads.hpp"
 #include "holdfast/coro/coro.hpp"
 #include "holdfast/coro/statistics.hpp"
@@ -229,24 +230,9 @@ TEST(CoroExecutor, EndsAlthoughNobodyRunsItsTickets) {
 
 // Millions of hand-overs need the stack of one.
 TEST(CoroExecutor, HandsOverWithoutRecursion) {
-    constexpr int times = 30000;
     foreign_threads threads(1, posting_options{1u << 30, false});
-    auto &on = threads.on();
     mutex guard;
-    long value = 0;
-    gathering all;
-    auto come = [&]() -> task<> {
-        for (int i = 0; i < times; i++) {
-            co_await guard.lock();
-            value++;
-            co_await yield();
-            co_await guard.unlock();
-        }
-    };
-    for (int i = 0; i < 3; i++)
-        all.add(on, come());
-    all.wait();
-    EXPECT_EQ(value, 3L * times);
+    hand_over_in_a_row(guard, threads.on(), 30'000);
 }
 
 } // namespace

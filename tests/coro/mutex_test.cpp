@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coro/gathering.hpp"
+#include "coro/hand_overs_in_a_row.hpp"
 #include "coro/started_by_hand.hpp"
 #include "holdfast/coro/pool.hpp"
 #include "holdfast/coro/spawn.hpp"
@@ -249,25 +250,10 @@ TYPED_TEST(CoroMutex, ASectionOnNoExecutorLetsThoseBehindItIn) {
     guard.unlock_unsuspended();
 }
 
-// Every hand-over meets a waiter, because the section suspends. The stack would overflow if they nested.
 TYPED_TEST(CoroMutex, HandsOverWithoutRecursion) {
-    constexpr int times = 60000;
     TypeParam guard;
-    long value = 0;
     pool worker(pool_options{1, 1u << 30});
-    gathering all;
-    auto come = [&]() -> task<> {
-        for (int i = 0; i < times; i++) {
-            co_await guard.lock();
-            value++;
-            co_await yield();
-            co_await guard.unlock();
-        }
-    };
-    for (int i = 0; i < 3; i++)
-        all.add(worker, come());
-    all.wait();
-    EXPECT_EQ(value, 3 * times);
+    hand_over_in_a_row(guard, worker, 60'000);
 }
 
 TEST(CoroTask, AwaitsWithoutRecursion) {
