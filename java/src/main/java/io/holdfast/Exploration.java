@@ -19,7 +19,7 @@ final class Exploration {
     private static final int SECTIONS_MIN = 64; // in a window
     private static final int WINDOWS_TRIED = 2;
     private static final int WINDOWS_KEPT = 64; // before the other arm is tried again
-    private static final double EXCHANGES_GAIN = 1.05; // for which exchanges are kept: they are dearer where it is close
+    private static final double EXCHANGES_GAIN = 1.05; // for which exchanges are kept: else they are not worth it
 
     private final boolean measured;
     private boolean exchanges;
