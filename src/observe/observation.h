@@ -3,16 +3,37 @@
 // takes a lock and one when it gives it back; the rest is out of line, and most of it comes after a
 // lock was given back.
 //
-// A thread observes one acquisition at a time, from the moment that it has the lock until it gives it back:
+// A thread observes up to HF_OBSERVED_MAX acquisitions, each from when it has the lock until it gives it back:
 //
-//               note_free, note_acquired                 note_release
+//                note_free, note_wait                    note_release
 //     nothing ----------------------------> observes --------------------> nothing, and the entry has it all
 //                                            |    ^
 //                                            +----+  the lock can't be held any more: the same one is taken again;
 //                                                    or it has been for so long that its release was probably
 //                                                    not seen (glibc's functions, another thread)
 //
-// What comes to be observed while something else is, is noted at once, but for how long it is held.
+// What comes to be observed while as many others are, is noted at once, but for how long it is held.
+//
+// Which acquisitions a thread observes, and which time is added up for how many (notes.W1):
+//
+//     it slept for the lock        each one; its wait and its hold stand for themselves
+//     it spun only                 some; each stands for those since the one before
+//     it found the lock free       some; likewise
+//
+// The more of them come in a while, the fewer are observed: one in HF_NOTED_PERIOD at the fewest, and about one in 1.4
+// milliseconds (at 3 GHz). So a lock that is seldom taken is observed each time, and one that is taken often costs no
+// more. Gaps are random, so that no pattern of a program's meets them.
+//
+// The release after an acquisition at which the thread is to look whether its turn on the CPU is over
+// (lock/wait/turn.h) comes here as well.
+//
+// A holder that makes others sleep may be none that is observed. The first of those that sleep marks when it saw the
+// lock held; the release that wakes it finds the mark, and has held it at least that long. That hold stands for itself,
+// and so does an observed one that ends so.
+//
+// notes.W1  Each wait and each hold is in exactly one of these classes, by what it is and not by how long it takes, and
+//     within a class an acquisition is chosen before its time is known. So sums are estimates without bias, and
+//     those of sleeping waits exact.
 //
 // notes.O1  Noting never waits, fails or touches a lock's memory: it knows the address only. So it changes neither who
 //     owns a lock nor who is woken, and the lock may be gone.
@@ -38,6 +59,9 @@ bool hf_statistics_begin(int fd);
 // From now on nothing is noted of acquisitions that did not wait: it takes a look at the processor's counter.
 void hf_statistics_forgo_clock(void) __attribute__((cold, visibility("hidden")));
 
+// Of a thread's waits without sleep one in so many is timed when they are many.
+enum { HF_SPINS_NOTED_PERIOD = 61 };
+
 // How the caller came to a lock.
 enum hf_acquired {
     HF_ACQUIRED_FREE,
@@ -48,32 +72,44 @@ enum hf_acquired {
 // A wait for a lock, on the waiter's stack.
 struct hf_wait {
     struct hf_thread_record *self;
-    uint64_t began_ticks; // 0: not timed
+    const void *lock;     // what it is in statistics
+    uint64_t began_ticks; // 0: nothing is noted
     uint64_t asleep_since;
     uint64_t asleep_ticks;
+    uint64_t mark; // that it has left for the release, or 0
     uint32_t sleeps;
 };
 
-// Called before the wait is counted (`contended`). Most waits are not timed, and then ask for no time.
-static inline struct hf_wait hf_wait_begin(struct hf_thread_record *self) {
-    struct hf_wait wait = {self, 0, 0, 0, 0};
-    uint64_t number = hf_counters(self)->contended;
-    if (hf_statistics_are_on() && (number + self->tid) % HF_CONTENDED_PERIOD == 0)
+static inline struct hf_wait hf_wait_begin(struct hf_thread_record *self, const void *lock) {
+    struct hf_wait wait = {
+        .self = self, .lock = lock, .began_ticks = 0, .asleep_since = 0, .asleep_ticks = 0, .mark = 0, .sleeps = 0};
+    if (hf_statistics_are_on() && self->tid) // a record that threads share observes nothing
         wait.began_ticks = hf_ticks();
     return wait;
 }
 
+// Of a wait that is noted.
+void hf_note_sleep(struct hf_wait *wait) __attribute__((cold, visibility("hidden")));
+void hf_note_end_of_sleep(struct hf_wait *wait) __attribute__((cold, visibility("hidden")));
+void hf_note_that_it_is_held(struct hf_wait *wait) __attribute__((cold, visibility("hidden")));
+
 static inline void hf_wait_falls_asleep(struct hf_wait *wait) {
     hf_thread_falls_asleep(wait->self);
     if (wait->began_ticks)
-        wait->asleep_since = hf_ticks();
+        hf_note_sleep(wait);
+}
+
+// After that, of who found the lock held and has announced a sleeper: the owner's release will wake one.
+static inline void hf_wait_marks_hold(struct hf_wait *wait) {
+    if (wait->began_ticks)
+        hf_note_that_it_is_held(wait);
 }
 
 static inline void hf_wait_awakes(struct hf_wait *wait) {
     hf_thread_awakes(wait->self);
     wait->sleeps++;
     if (wait->began_ticks)
-        wait->asleep_ticks += hf_ticks() - wait->asleep_since;
+        hf_note_end_of_sleep(wait);
 }
 
 // The caller has found the lock free and taken it, and hf_count_acquisition said that it is to look up.
@@ -86,29 +122,53 @@ void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum h
 // The caller has waited, and has the lock or, with `acquired` false, has given up.
 static inline void hf_note_wait(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
                                 const struct hf_wait *wait, bool acquired) {
-    if (HF_UNLIKELY(wait->began_ticks || wait->sleeps || !acquired))
+    if (wait->began_ticks)
         hf_note_wait_slowly(lock, self, kind, wait, acquired);
 }
 
-// Plans the thread's next look. True when this acquisition is to be noted.
-static inline bool hf_next_is_to_be_noted(struct hf_thread_record *self) {
-    hf_look_up_after(self, HF_LOOKS_APART);
-    return hf_counters(self)->acquisitions % HF_NOTED_PERIOD == 0;
-}
+// Plans the thread's next look. For how many acquisitions the present one stands; 0: it is none to be noted.
+uint32_t hf_plan_next_look(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
 
-// Counts an acquisition after a wait. When its turn to be noted comes in vain, the next one's is as far away as ever,
-// and so is the next look.
+// Counts an acquisition after a wait. When its turn to be noted comes in vain, so be it: it stands for as many.
 static inline void hf_count_waited_acquisition(struct hf_thread_record *self) {
     if (HF_UNLIKELY(hf_count_acquisition(self)))
-        hf_next_is_to_be_noted(self);
+        hf_plan_next_look(self);
 }
 
-static inline bool hf_is_observed(const struct hf_thread_record *self, const void *lock) {
-    return self->observed == lock;
+// Whether there is more to do when the thread gives back one of the locks that it holds.
+static inline bool hf_observes(const struct hf_thread_record *self) {
+    return self->observed != 0;
 }
 
-// The caller has given back the lock that it observes.
-void hf_note_release(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));
+static inline bool hf_has_timed_holds(const struct hf_thread_record *self) {
+    return (self->observed & ~HF_TURN_LOOK) != 0;
+}
+
+// The end of a hold.
+struct hf_hold_end {
+    uint64_t at_ticks;
+    uint64_t marked_ticks; // for so long it was held at least while a thread slept for it; 0: not known
+};
+
+struct hf_hold_end hf_hold_ends_slowly(const void *lock, bool wakes) __attribute__((cold, visibility("hidden")));
+
+// The caller has given back the lock and, if it `wakes` a sleeper, is about to do so. Before the wake: the thread that
+// awakes takes its mark away, and may have the caller's CPU.
+static inline struct hf_hold_end hf_hold_ends(const void *lock, const struct hf_thread_record *self, bool wakes) {
+    if (HF_UNLIKELY((wakes || hf_has_timed_holds(self)) && hf_statistics_are_on()))
+        return hf_hold_ends_slowly(lock, wakes);
+    struct hf_hold_end unknown = {0, 0};
+    return unknown;
+}
+
+bool hf_note_release_slowly(const void *lock, struct hf_thread_record *self, struct hf_hold_end end)
+    __attribute__((cold, visibility("hidden")));
+
+// The hold has ended, and the caller has woken whoever it had to. True when the thread is to look whether its turn is
+// over.
+static inline bool hf_note_release(const void *lock, struct hf_thread_record *self, struct hf_hold_end end) {
+    return HF_UNLIKELY(end.marked_ticks || hf_observes(self)) && hf_note_release_slowly(lock, self, end);
+}
 
 // The caller has held the lock for so long since this was said last. Of locks that keep accounts.
 void hf_note_held(const void *lock, struct hf_thread_record *self, uint64_t ticks)

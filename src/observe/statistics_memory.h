@@ -49,7 +49,7 @@
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 6
+#define HF_STATISTICS_VERSION 7
 
 enum {
     HF_STATISTICS_LEVELS = 3,
@@ -59,10 +59,6 @@ enum {
     HF_STATISTICS_RULES = 15,
     HF_STATISTICS_RULE_BYTES = 136,
 };
-
-// Of the contended acquisitions of a thread one in so many is timed. A prime, too. Each thread begins at
-// another place, by its tid.
-enum { HF_CONTENDED_PERIOD = 61 };
 
 enum hf_statistics_kind {
     HF_STATISTICS_UNKNOWN = 0,
@@ -95,6 +91,18 @@ static inline uint64_t hf_histogram_from_ticks(uint32_t bucket) {
     return ((uint64_t)(1u << HF_HISTOGRAM_BITS) + (bucket & ((1u << HF_HISTOGRAM_BITS) - 1))) << octave;
 }
 
+// The variance that one observation adds to a sum in which it stands for `gap`: as if each had been chosen with
+// probability 1 / gap. In square units of 2^HF_SPREAD_SHIFT ticks.
+enum { HF_SPREAD_SHIFT = 12 };
+
+static inline uint64_t hf_estimate_spread(uint64_t ticks, uint32_t gap) {
+    const uint64_t most = 1ull << 27; // 3 minutes at 3 GHz: its square leaves room for a thousand
+    uint64_t whole = ticks >> 40 ? most : ticks * gap >> HF_SPREAD_SHIFT;
+    if (whole > most)
+        whole = most;
+    return gap > 1 ? whole * whole - whole * whole / gap : 0;
+}
+
 // What is known of one lock. "Estimated": each that was noted counts for all that it stands for.
 struct hf_lock_statistics {
     // What is noted most often is in one line.
@@ -104,12 +112,14 @@ struct hf_lock_statistics {
     uint64_t hold_ticks;         // estimated
     uint64_t longest_hold_ticks; // of those that were timed
     uint64_t creation_site;      // address behind the call that initialised it; 0: not known
-    uint64_t reserved[3];
+    uint64_t hold_spread;        // how far off hold_ticks may be: hf_estimate_spread of each that was timed, summed up
+    uint64_t spin_spread;        // the same of those in wait_ticks that are estimated
+    uint64_t reserved;
     uint64_t spun;         // acquisitions that found it held, and got it without sleeping; estimated
     uint64_t slept;        // that slept; exact with what threads have pending (hf_thread_counters). Contended are both
     uint64_t gave_up;      // waits that ended by their deadline, without the lock; exact
-    uint64_t sleeps;       // times that a waiter went to sleep; estimated
-    uint64_t wait_ticks;   // of contended acquisitions; estimated
+    uint64_t sleeps;       // times that a waiter went to sleep; exact
+    uint64_t wait_ticks;   // of contended acquisitions, and of those that gave up; exact for those that slept
     uint64_t asleep_ticks; // of these, asleep
     uint64_t longest_wait_ticks; // of those that were timed
     uint64_t wait_histogram[HF_HISTOGRAM_BUCKETS];

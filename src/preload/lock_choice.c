@@ -89,7 +89,7 @@ static int acquire_gated(struct hf_mutex *mutex, struct hf_thread_record *self, 
     const struct hf_lock_kind *gate = hf_choice_of(mutex)->gate;
     if (!gate->trylock(mutex->gate)) {
         *waited = true;
-        *wait = hf_wait_begin(self);
+        *wait = hf_wait_begin(self, &mutex->word);
         hf_count(self, contended);
         if (!pass_gate_before(mutex, deadline))
             return ETIMEDOUT;
@@ -107,10 +107,11 @@ static int acquire_blocking(struct hf_mutex *mutex, struct hf_thread_record *sel
     if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
         return 0;
     *waited = true;
-    *wait = hf_wait_begin(self);
+    *wait = hf_wait_begin(self, &mutex->word);
     hf_count(self, contended);
     hf_count(self, blocked);
     hf_wait_falls_asleep(wait);
+    hf_wait_marks_hold(wait);
     int error = hf_word_lock_or_leave(&mutex->word, self, self->critical.critical_depth, deadline);
     hf_wait_awakes(wait);
     return error;
@@ -187,9 +188,11 @@ void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     }
     // The gate first: once the word is free the mutex may be gone (word.I4).
     open_gate(mutex);
-    hf_word_unlock(&mutex->word);
-    if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
-        hf_note_release(self);
+    bool sleepers = hf_word_release(&mutex->word);
+    struct hf_hold_end end = hf_hold_ends(&mutex->word, self, sleepers);
+    if (HF_UNLIKELY(sleepers))
+        hf_word_wake(&mutex->word);
+    hf_note_release(&mutex->word, self, end);
 }
 
 // A gate's queue, copied into a forked child, names threads that are not there: nobody would open it. The word names

@@ -58,21 +58,14 @@ static inline void stop_being_owner(struct hf_mutex *mutex) {
     mutex->nusers--;
 }
 
-static __attribute__((noinline)) int pay(const uint32_t *word, enum hf_word_owes owes) {
-    hf_word_pay(word, owes);
-    return 0;
-}
-
 static __attribute__((noinline, cold)) int note_free(struct hf_mutex *mutex, struct hf_thread_record *self) {
     hf_note_free(&mutex->word, self, HF_STATISTICS_MUTEX);
     return 0;
 }
 
-static __attribute__((noinline, cold)) int note_release(const uint32_t *word, struct hf_thread_record *self,
-                                                        enum hf_word_owes owes) {
-    hf_word_pay(word, owes);
-    hf_note_release(self);
-    hf_turn_look(self);
+static __attribute__((noinline)) int pay_and_note(const uint32_t *word, struct hf_thread_record *self,
+                                                  enum hf_word_owes owes) {
+    hf_flexguard_pay_and_note(word, self, owes);
     return 0;
 }
 
@@ -85,10 +78,11 @@ static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *se
         return;
     }
     enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
+    struct hf_hold_end end = hf_hold_ends(&mutex->word, self, owes == HF_WORD_OWES_WAKE);
     hf_word_pay(&mutex->word, owes);
     hf_permits_give_all(permits);
-    if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
-        note_release(&mutex->word, self, HF_WORD_OWES_NOTHING);
+    if (hf_note_release(&mutex->word, self, end))
+        hf_turn_look(self);
 }
 
 static inline void release(struct hf_mutex *mutex, struct hf_thread_record *self) {
@@ -245,9 +239,9 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
     }
     stop_being_owner(mutex);
     enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
-    if (HF_UNLIKELY(hf_is_observed(self, &mutex->word)))
-        return note_release(&mutex->word, self, owes);
-    return HF_UNLIKELY(owes) ? pay(&mutex->word, owes) : 0;
+    if (HF_UNLIKELY(owes))
+        return pay_and_note(&mutex->word, self, owes);
+    return HF_UNLIKELY(hf_observes(self)) ? pay_and_note(&mutex->word, self, HF_WORD_OWES_NOTHING) : 0;
 }
 
 int hf_mutex_unlock_to_wait(pthread_mutex_t *posix) {

@@ -47,8 +47,7 @@ static void stand_aside(struct owed *owed, pthread_mutex_t *posix) {
         hf_permits_give_all(hf_mutex_take_permits_owed(mutex));
         hf_chosen_stand_aside(mutex, self);
         hf_critical_leave(self);
-        if (hf_is_observed(self, &mutex->word))
-            hf_note_release(self);
+        hf_note_release(&mutex->word, self, hf_hold_ends(&mutex->word, self, false));
     }
 }
 

@@ -60,6 +60,9 @@ static bool zeroed_by_fork;
 _Static_assert(sizeof(struct hf_thread_record) == HF_CACHE_LINE_BYTES, "one cache line");
 _Static_assert(sizeof(struct hf_thread_counters) == HF_CACHE_LINE_BYTES &&
                    sizeof(struct hf_thread_private) == HF_CACHE_LINE_BYTES &&
+                   sizeof(struct hf_noted_sums) == HF_CACHE_LINE_BYTES &&
+                   sizeof(struct hf_noted_times) == HF_CACHE_LINE_BYTES &&
+                   sizeof(struct hf_observation) == HF_CACHE_LINE_BYTES &&
                    sizeof(struct hf_reads_held) == HF_CACHE_LINE_BYTES,
                "found from the record at a fixed distance");
 _Static_assert(HF_SLAB_COUNTERS_BYTES % HF_GRANULE_BYTES == 0 && HF_SLAB_COUNTERS_OFFSET % HF_GRANULE_BYTES == 0,
@@ -152,7 +155,8 @@ static void put_back(struct hf_thread_record *record) {
     hf_store_relaxed(&record->critical.critical_depth, 0);
     hf_store_relaxed(&record->critical.queue_state, HF_QUEUE_IDLE);
     hf_store_relaxed(&record->share_class, 0);
-    record->observed = NULL;
+    record->observed = 0;
+    hf_store_relaxed(&hf_counters(record)->waits_since, 0);
     record->turn = (struct hf_turn){0};
     own->free_next = pool.free;
     pool.free = record;
@@ -246,7 +250,7 @@ static struct hf_thread_record *take(void) {
     record->tid = hf_tid_asked();
     hf_store_relaxed(&record->share_class, ++pool.classes << 1);
     // A record that is used again goes on counting: so threads that do not live long are seen, too.
-    hf_look_up_after(record, HF_LOOKS_APART);
+    hf_look_up_after(record, HF_FIRST_LOOK);
     return record;
 }
 

@@ -37,7 +37,7 @@ struct hf_thread_record {
     uint8_t works;                     // 1: it has not taken locks alone since it looked up last (lock/wait/turn.h)
     struct hf_queue_node *spare_nodes; // nodes of queue locks that need one a lock (lock/basic/queue_node.h)
     uint64_t share_class;              // whose share of a lock's time it uses (lock/scl/share.h); see below
-    const void *observed;              // the lock whose release is to be noted (observe/observation.h), or NULL
+    uint64_t observed;                 // bit i: the release of observations[i]'s lock is to be noted; HF_TURN_LOOK
     struct hf_turn turn;               // on its CPU (lock/wait/turn.h)
 } HF_CACHE_ALIGNED;
 
@@ -56,12 +56,16 @@ struct hf_thread_counters {
     uint64_t blocked;       // times that the thread went to sleep for a lock
     uint64_t mode_switches; // times that a waiter left the queue because spinning did not pay any more
     uint64_t next_look;     // the number of the acquisition at which it looks up (hf_count_acquisition)
-    uint64_t pending_lock;  // address of a lock that this thread has slept for
-    uint64_t pending;       // and how often it has got it so, not yet in the lock's entry
+    uint64_t pending_lock;  // address of a lock that this thread sleeps for, or has slept for
+    uint32_t pending;       // and how often it has got it so, not yet in the lock's entry
+    uint32_t waits_since; // it sleeps for it: since when, in units of 2^HF_WAITS_SINCE_SHIFT ticks, at least 1; else 0
 } HF_CACHE_ALIGNED;
 
-// What a thread remembers of the acquisition that it observes (observe/observation.h).
+enum { HF_WAITS_SINCE_SHIFT = 20 };
+
+// What a thread remembers of an acquisition that it observes (observe/observation.h).
 struct hf_observation {
+    uint64_t lock;        // its address
     uint64_t since_ticks; // it holds the lock
     uint64_t wait_ticks;
     uint64_t asleep_ticks; // of these
@@ -69,24 +73,65 @@ struct hf_observation {
     uint32_t stands_for; // acquisitions
     uint32_t way;        // enum hf_acquired
     uint32_t kind;       // enum hf_statistics_kind
+} HF_CACHE_ALIGNED;
+
+// Which of many events a thread looks at: one after `gap` others, for which it stands.
+struct hf_sampler {
+    uint64_t looked_ticks; // at the last one
+    uint32_t next; // of acquisitions: the number of the next one, modulo 2^32; of spins: how many there are to it
+    uint16_t gap;
+    uint16_t mean_gap; // at present
 };
 
 // What nobody else looks at, and its owner only now and then.
 struct hf_thread_private {
-    struct hf_observation observation;
     struct hf_thread_record *free_next; // the free list, while no thread has this record
     struct hf_slices *slice_begun;      // the last one, of those in lock/scl/begun_slices.h, or NULL
     uint32_t *holds_owner;              // says whose row of statistics it is (observe/thread_holds.h), or NULL
+    struct hf_sampler acquisitions;
+    struct hf_sampler spins; // waits without sleep
+    const void *turn_lock;   // HF_TURN_LOOK is set: at whose release
 } HF_CACHE_ALIGNED;
 
-// Records come in slabs: the records, then as many counters, private parts and lists of reads at fixed distances, all
-// of one size, so that finding one from the other needs no pointer and the counters alone can be shared with the
-// process that reports them. Last, where the slab before begins.
+// What a thread has noted of hf_thread_counters.pending_lock and not yet added to its entry: sums of waits that slept,
+// and of holds.
+struct hf_noted_sums {
+    uint64_t since_ticks; // the first of them began
+    uint64_t wait_ticks;
+    uint64_t asleep_ticks;
+    uint64_t hold_ticks;
+    uint64_t longest_wait_ticks;
+    uint64_t longest_hold_ticks;
+    uint32_t sleeps;
+    uint16_t waits;
+    uint16_t holds;
+    uint32_t kind; // enum hf_statistics_kind
+} HF_CACHE_ALIGNED;
+
+// The same, each by itself: the number of its bucket.
+enum { HF_NOTED_TIMES = 32 };
+struct hf_noted_times {
+    uint8_t wait_bucket[HF_NOTED_TIMES];
+    uint8_t hold_bucket[HF_NOTED_TIMES];
+} HF_CACHE_ALIGNED;
+
+enum { HF_OBSERVED_MAX = 4 };
+
+// In hf_thread_record.observed: at a lock's release the thread looks whether its turn is over (lock/wait/turn.h).
+#define HF_TURN_LOOK (1ull << HF_OBSERVED_MAX)
+
+// Records come in slabs: the records, then as many of each of a thread's other parts at fixed distances, all of one
+// size, so that finding one from the other needs no pointer and the counters alone can be shared with the process that
+// reports them. Last, where the slab before begins.
 enum { HF_SLAB_RECORDS = 1024 };
 #define HF_SLAB_COUNTERS_OFFSET (HF_SLAB_RECORDS * sizeof(struct hf_thread_record))
 #define HF_SLAB_COUNTERS_BYTES (HF_SLAB_RECORDS * sizeof(struct hf_thread_counters))
 #define HF_SLAB_PRIVATE_OFFSET (HF_SLAB_COUNTERS_OFFSET + HF_SLAB_COUNTERS_BYTES)
-#define HF_SLAB_READS_OFFSET (HF_SLAB_PRIVATE_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_thread_private))
+#define HF_SLAB_SUMS_OFFSET (HF_SLAB_PRIVATE_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_thread_private))
+#define HF_SLAB_TIMES_OFFSET (HF_SLAB_SUMS_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_noted_sums))
+#define HF_SLAB_OBSERVATIONS_OFFSET (HF_SLAB_TIMES_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_noted_times))
+#define HF_SLAB_OBSERVATIONS_BYTES (HF_SLAB_RECORDS * sizeof(struct hf_observation))
+#define HF_SLAB_READS_OFFSET (HF_SLAB_OBSERVATIONS_OFFSET + HF_OBSERVED_MAX * HF_SLAB_OBSERVATIONS_BYTES)
 #define HF_SLAB_PREVIOUS_OFFSET (HF_SLAB_READS_OFFSET + HF_SLAB_RECORDS * sizeof(struct hf_reads_held))
 #define HF_SLAB_BYTES (HF_SLAB_PREVIOUS_OFFSET + sizeof(struct hf_thread_record *))
 
@@ -99,13 +144,13 @@ struct hf_counters_shared {
     uint32_t refused; // pages and slabs for whose counters there was no memory: they are their process's own
 };
 
-// Of the acquisitions of a thread one in so many is noted. A prime, so that a program which takes its locks in a fixed
-// order is not seen at one place of that order only; and so large that what it takes to note one, half a microsecond
-// for the lines that go to another CPU, is lost in the others' time.
+// Of the acquisitions of a thread one in so many is noted when they are many (observe/observation.h): so few that what
+// it takes to note one, half a microsecond for the lines that go to another CPU, is lost in the others' time.
 enum { HF_NOTED_PERIOD = 4093 };
 
-// And at one in so many it looks whether its turn is over (lock/wait/turn.h).
-enum { HF_LOOKS_APART = 256 };
+// And at one in so many it looks whether its turn is over (lock/wait/turn.h). The first look comes at once: where
+// acquisitions are few each one is noted.
+enum { HF_LOOKS_APART = 256, HF_FIRST_LOOK = 1 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -139,8 +184,17 @@ static inline struct hf_reads_held *hf_reads_of(struct hf_thread_record *self) {
     return HF_LIKELY(self->tid != 0) ? (struct hf_reads_held *)((char *)self + HF_SLAB_READS_OFFSET) : NULL;
 }
 
-static inline struct hf_observation *hf_observation_of(struct hf_thread_record *self) {
-    return &hf_private(self)->observation;
+// Of a thread with a record of its own, as those below.
+static inline struct hf_observation *hf_observation_at(struct hf_thread_record *self, unsigned i) {
+    return (struct hf_observation *)((char *)self + HF_SLAB_OBSERVATIONS_OFFSET + i * HF_SLAB_OBSERVATIONS_BYTES);
+}
+
+static inline struct hf_noted_sums *hf_noted_sums_of(struct hf_thread_record *self) {
+    return (struct hf_noted_sums *)((char *)self + HF_SLAB_SUMS_OFFSET);
+}
+
+static inline struct hf_noted_times *hf_noted_times_of(struct hf_thread_record *self) {
+    return (struct hf_noted_times *)((char *)self + HF_SLAB_TIMES_OFFSET);
 }
 
 // Adds one to a counter of the calling thread: a plain load and store, since nobody else writes it.
@@ -155,10 +209,16 @@ static inline bool hf_count_acquisition(struct hf_thread_record *self) {
     return number == counters->next_look;
 }
 
+// How many acquisitions there are before one is to be noted; 0 or less: the present one is.
+static inline int32_t hf_until_noted(struct hf_thread_record *self) {
+    return (int32_t)(hf_private(self)->acquisitions.next - (uint32_t)hf_counters(self)->acquisitions);
+}
+
 // After so many more, or at the next one to be noted.
-static inline void hf_look_up_after(struct hf_thread_record *self, unsigned acquisitions) {
-    uint64_t number = hf_counters(self)->acquisitions, noted = (number / HF_NOTED_PERIOD + 1) * HF_NOTED_PERIOD;
-    hf_store_relaxed(&hf_counters(self)->next_look, number + acquisitions < noted ? number + acquisitions : noted);
+static inline void hf_look_up_after(struct hf_thread_record *self, int32_t acquisitions) {
+    int32_t until_noted = hf_until_noted(self);
+    int32_t until_look = 0 < until_noted && until_noted < acquisitions ? until_noted : acquisitions;
+    hf_store_relaxed(&hf_counters(self)->next_look, hf_counters(self)->acquisitions + (uint32_t)until_look);
 }
 
 // Of a thread that holds a lock now, as it does at the next acquisitions of the same order, and not at others.
@@ -195,6 +255,7 @@ static inline void hf_thread_falls_asleep(struct hf_thread_record *self) {
 static inline void hf_thread_awakes(struct hf_thread_record *self) {
     hf_store_relaxed(&self->asleep, 0);
     hf_thread_works(self);
+    hf_store_relaxed(&hf_counters(self)->waits_since, 0);
 }
 
 // From now on records that exited threads have left behind are not looked for: nobody asks the kernel for them.

@@ -270,6 +270,59 @@ def test_sees_the_service(holdfast, start, tmp_path):
     look_until(holdfast, follows, "--socket", socket, "--no-futexes", "--filter", "pthread-objects")
 
 
+def p99_ns(times):
+    """At most so long did 99 in 100 take."""
+    wanted, so_far = 0.99 * sum(each["count"] for each in times), 0
+    for each in times:
+        so_far += each["count"]
+        if so_far >= wanted:
+            return each["below_ns"]
+    return 0
+
+
+# Shown able to fail: with sums of sampled waits alone; with each observation's weight doubled; without marks, or with
+# the mark taken after the wake (mixed_lock); with the hold's end after the wake (convoy_lock, on a busy machine); with
+# one observation at a time (inner_lock); without the waits that gave up (vain_lock).
+@root_only
+def test_tells_how_long_locks_were_waited_for_and_held(holdfast):
+    with subprocess.Popen([COMMAND, "run", "--", os.environ["KNOWN_WAITS"], "4"], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "HOLDFAST_SOCKET": ""}, start_new_session=True) as run:
+        try:
+            time.sleep(1)
+            meanwhile = looks(holdfast, "-n", "3", "--filter", "known_waits", "--no-futexes")
+            truth = {}
+            for line in iter(run.stdout.readline, "done\n"):
+                name, *seconds = line.split()
+                truth[name] = [float(each) for each in seconds]
+            [process] = looks(holdfast, "-n", "1", "--filter", "known_waits", "--no-futexes", "--idle")[-1]["processes"]
+        finally:
+            os.killpg(run.pid, signal.SIGKILL)
+    told = {lock["name"]: lock["so_far"] for lock in process["locks"]}
+    for name, (waited, held, wanted) in truth.items():
+        assert told[name]["waited_ns"] / 1e9 == pytest.approx(waited, rel=0.1, abs=0.03), (name, "waited", truth)
+        if held == 0:
+            continue
+        told_held, within = told[name]["held_ns"] / 1e9, told[name]["held_within_ns"] / 1e9
+        at_least = wanted if name == "mixed_lock" else held - within
+        assert 0.9 * at_least - 0.05 <= told_held <= 1.1 * held + 0.05 + within, (name, "held", told[name], truth)
+        assert within < 0.05 * held or name == "mixed_lock", (name, within)
+    for look in meanwhile:
+        for process in look["processes"]:
+            assert 1 < process["now"]["waiters"] <= 17
+            for lock in process["locks"]:
+                now, so_far = lock["now"], lock["so_far"]
+                assert now["waiters"] is None or now["waiters"] <= 17
+                assert now["holders"] is None or now["holders"] <= 1, lock
+                assert p99_ns(now["waiting"]) <= so_far["longest_wait_ns"]
+                assert p99_ns(now["holding"]) <= so_far["longest_hold_ns"]
+        convoy = next(lock for lock in process["locks"] if lock["name"] == "convoy_lock")
+        assert 0 < convoy["now"]["holders"] and 0 < convoy["now"]["waiters"] <= 4
+        seldom = next(lock for lock in process["locks"] if lock["name"] == "seldom_lock")
+        assert max(seldom["threads"], key=lambda thread: thread["held"])["name"] == "compactor"
+        vain = next(lock for lock in process["locks"] if lock["name"] == "vain_lock")
+        assert 0 < vain["now"]["waiters"] <= 1.1
+
+
 def test_batch_has_as_many_looks_as_asked_for(holdfast, tmp_path):
     found = looks(holdfast, "-n", "3", "--no-futexes", "--socket", tmp_path / "none")
     assert len(found) == 3

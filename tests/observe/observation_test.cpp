@@ -4,14 +4,15 @@
 // Shown able to fail: with next_look left as it is in hf_note_free (OneInAPeriod…, LocksTakenInTurn…); with a period
 // of 1024 (LocksTakenInTurn…); with nothing added to what is pending (WhatIsPending…, AllThatSlept…); with a store for
 // the compare-and-swap in entry_of (ThreadsThatRace…); without counting what finds no place (AFullTable…); without
-// MADV_WIPEONFORK (AForkedChild…); with hf_is_observed true for any lock (LockCoupling…); with the same lock kept
+// MADV_WIPEONFORK (AForkedChild…); with the same lock kept
 // observed (ALockWhoseRelease…); without the note before ETIMEDOUT in hf_flexguard_wait (AWaitThatGaveUp…); without
 // hf_note_wait in hf_spin_wait (Spinlocks…); with a plain store to `slept` (AWaitThatIsTimed…); without the store in
 // hf_count_waited_acquisition (AWaitInPlace…); with rows that are not given back (…UntilItExits); with estimates added
 // to what is counted, or the bit left to the lock that comes (…CountedIsNotEstimated); with the first hold given up in
 // place of the least (ALockThatIsHeldLeast…); with rows taken whosever they are (WithoutARow…); without note_held in
 // begin_slice (AccountsOfUscl…); with the table's locks without their object, the word published as what is held
-// (ALockOfAnObject…); with a reader's wait noted at the state, a writer's not at all (ALockThatSharesTime…).
+// (ALockOfAnObject…); with a reader's wait noted at the state, a writer's not at all (ALockThatSharesTime…); without
+// hf_wait_marks_hold in sleep_on_word (AHoldThatOthers…).
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -44,6 +45,7 @@
 #include "observe/observation.h"
 #include "observe/rule_matches.h"
 #include "observe/thread_holds.h"
+#include "posix/threads_and_processes.hpp"
 
 namespace holdfast {
 namespace {
@@ -89,12 +91,20 @@ std::uint64_t total(const duration_counts &counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
+// From now on the calling thread notes the acquisition after so many others, which stands for `gap`.
+void note_after(uint32_t others, uint16_t gap) {
+    hf_thread_record *self = hf_self();
+    hf_private(self)->acquisitions.gap = gap;
+    hf_private(self)->acquisitions.next = static_cast<uint32_t>(hf_counters(self)->acquisitions) + others + 1;
+    hf_look_up_after(self, HF_LOOKS_APART);
+}
+
 // In one that begins to count as one with a new record does.
 void in_a_thread(const std::function<void()> &body) {
     std::thread([&body] {
-        hf_thread_counters *counters = hf_counters(hf_self());
-        counters->acquisitions += HF_NOTED_PERIOD - counters->acquisitions % HF_NOTED_PERIOD;
-        hf_look_up_after(hf_self(), HF_LOOKS_APART);
+        hf_private(hf_self())->acquisitions = {};
+        hf_private(hf_self())->spins = {};
+        note_after(0, 1);
         body();
     }).join();
 }
@@ -123,26 +133,35 @@ protected:
     void SetUp() override { own_statistics(); }
 };
 
-TEST_F(observation, OneInAPeriodStandsForAll) {
+// Each that is noted stands for those since the one before, so the last gap alone is missing.
+void expect_nearly(std::uint64_t noted, std::uint64_t done) {
+    EXPECT_LE(noted, done);
+    EXPECT_GT(noted + 2 * HF_NOTED_PERIOD, done);
+}
+
+TEST_F(observation, OneOfManyStandsForAll) {
     hf_flexguard_t &lock = new_lock();
-    in_a_thread([&] { use(lock, 10 * HF_NOTED_PERIOD + 500); });
+    constexpr int times = 100 * HF_NOTED_PERIOD;
+    in_a_thread([&] { use(lock, times); });
     lock_snapshot seen = noted_of(&lock);
     EXPECT_EQ(seen.kind, HF_STATISTICS_MUTEX);
-    EXPECT_EQ(seen.uncontended, 10u * HF_NOTED_PERIOD);
-    EXPECT_EQ(total(seen.holds), 10u * HF_NOTED_PERIOD);
+    expect_nearly(seen.uncontended, times);
+    EXPECT_EQ(total(seen.holds), seen.uncontended);
     EXPECT_EQ(seen.contended, 0u);
-    EXPECT_GE(seen.longest_hold_ns * 10.0 * static_cast<double>(HF_NOTED_PERIOD), seen.held_ns);
+    EXPECT_GE(seen.longest_hold_ns * times, seen.held_ns);
+    EXPECT_GT(seen.held_variance_ns2, 0);
     EXPECT_NE(seen.longest_holder, 0u);
 }
 
 TEST_F(observation, AWaitInPlaceOfTheOneToBeNotedPutsThatOff) {
     hf_flexguard_t &lock = new_lock();
     in_a_thread([&] {
-        use(lock, HF_NOTED_PERIOD - 1);
         hf_count_waited_acquisition(hf_self());
+        EXPECT_EQ(noted_of(&lock).uncontended, 0u);
         use(lock, HF_NOTED_PERIOD);
     });
-    EXPECT_EQ(noted_of(&lock).uncontended, 1u * HF_NOTED_PERIOD);
+    EXPECT_GT(noted_of(&lock).uncontended, 0u);
+    expect_nearly(noted_of(&lock).uncontended, HF_NOTED_PERIOD);
 }
 
 TEST_F(observation, ThreadsThatDoNotLiveForAPeriodAreSeen) {
@@ -150,12 +169,12 @@ TEST_F(observation, ThreadsThatDoNotLiveForAPeriodAreSeen) {
     constexpr int uses_of_each = 100;
     for (int i = 0; i < 2 * HF_NOTED_PERIOD / uses_of_each; i++)
         std::thread([&lock] { use(lock, uses_of_each); }).join();
-    EXPECT_GE(noted_of(&lock).uncontended, static_cast<std::uint64_t>(HF_NOTED_PERIOD));
+    EXPECT_GE(noted_of(&lock).uncontended, static_cast<std::uint64_t>(HF_NOTED_PERIOD / 2));
 }
 
 TEST_F(observation, LocksTakenInTurnAreSeenAlike) {
     hf_flexguard_t *lock[2] = {&new_lock(), &new_lock()};
-    constexpr int rounds = 20 * HF_NOTED_PERIOD;
+    constexpr int rounds = 200 * HF_NOTED_PERIOD;
     in_a_thread([&] {
         for (int i = 0; i < rounds; i++) {
             use(*lock[0], 1);
@@ -163,7 +182,7 @@ TEST_F(observation, LocksTakenInTurnAreSeenAlike) {
         }
     });
     for (auto *each : lock)
-        EXPECT_EQ(noted_of(each).uncontended, static_cast<std::uint64_t>(rounds));
+        EXPECT_NEAR(static_cast<double>(noted_of(each).uncontended), rounds, rounds * 0.4);
 }
 
 TEST_F(observation, WhereALockWasMadeIsSaidWhenItIsNoted) {
@@ -204,61 +223,135 @@ TEST_F(observation, AllThatSleptAreCounted) {
     EXPECT_EQ(noted_of(&lock).contended, sleepers);
 }
 
-// The thread's next wait is one that is timed.
-void wait_is_next_timed() {
-    hf_thread_counters *counters = hf_counters(hf_self());
-    while ((counters->contended + hf_self()->tid) % HF_CONTENDED_PERIOD != 0)
-        hf_count(hf_self(), contended);
-}
+constexpr std::uint64_t long_ticks = 1u << 24; // a thread keeps nothing back for so long
 
-TEST_F(observation, AWaitThatIsTimedStandsForOthers) {
+TEST_F(observation, AWaitThatSleptIsTimed) {
     hf_flexguard_t &lock = new_lock();
     std::uint64_t blocked_before = own_statistics().read_threads().blocked;
     hf_flexguard_lock(&lock);
-    std::thread sleeper([&] {
-        wait_is_next_timed();
-        use(lock, 1);
-    });
+    std::uint64_t began_ns = hf_monotonic_ns();
+    std::thread sleeper([&] { use(lock, 1); });
     while (own_statistics().read_threads().blocked == blocked_before)
         usleep(1000);
+    usleep(200'000);
+    lock_snapshot while_it_waits = noted_of(&lock);
+    EXPECT_EQ(while_it_waits.waiting_now, 1u);
+    EXPECT_GE(while_it_waits.waiting_ns, 1e8);
+    EXPECT_LE(while_it_waits.waiting_ns, static_cast<double>(hf_monotonic_ns() - began_ns) + 1e6);
+    EXPECT_EQ(while_it_waits.waited_ns, 0);
     hf_flexguard_unlock(&lock);
     sleeper.join();
     lock_snapshot seen = noted_of(&lock);
     EXPECT_EQ(seen.contended, 1u);
     EXPECT_EQ(seen.slept, 1u);
-    EXPECT_GE(seen.sleeps, std::uint64_t{HF_CONTENDED_PERIOD});
-    EXPECT_EQ(total(seen.waits), std::uint64_t{HF_CONTENDED_PERIOD});
-    EXPECT_EQ(total(seen.holds), std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_EQ(seen.waiting_now, 0u);
+    EXPECT_EQ(seen.waiting_ns, 0);
+    EXPECT_GE(seen.sleeps, 1u);
+    EXPECT_EQ(total(seen.waits), 1u);
+    EXPECT_GE(seen.waited_ns, 2e8);
     EXPECT_GE(seen.waited_ns, seen.asleep_ns);
-    EXPECT_GT(seen.asleep_ns, 0);
-    EXPECT_GT(seen.longest_wait_ns, 0);
+    EXPECT_GE(seen.asleep_ns, 1.5e8);
+    EXPECT_DOUBLE_EQ(seen.longest_wait_ns, seen.waited_ns);
+}
+
+// Of a thread whose acquisitions are noted seldom: it is the sleeper that makes this one known.
+TEST_F(observation, AHoldThatOthersSleptForIsTimed) {
+    hf_flexguard_t &lock = new_lock();
+    constexpr std::uint64_t rounds = 10;
+    for (bool observed : {false, true}) {
+        lock_snapshot before = noted_of(&lock);
+        std::uint64_t wanted_ns = 0, held_ns = 0;
+        for (std::uint64_t i = 0; i < rounds; i++) {
+            std::uint64_t blocked_before = own_statistics().read_threads().blocked;
+            note_after(observed ? 0 : 1000, 1000);
+            std::uint64_t began_ns = hf_monotonic_ns();
+            hf_flexguard_lock(&lock);
+            EXPECT_EQ(hf_observes(hf_self()), observed);
+            std::atomic<pid_t> tid = 0;
+            std::thread sleeper([&] {
+                tid = gettid();
+                use(lock, 1);
+            });
+            while (own_statistics().read_threads().blocked == blocked_before || !holdfast::test::is_asleep(tid))
+                usleep(1000);
+            std::uint64_t wanted_since_ns = hf_monotonic_ns();
+            usleep(20'000);
+            wanted_ns += hf_monotonic_ns() - wanted_since_ns;
+            hf_flexguard_unlock(&lock);
+            sleeper.join();
+            held_ns += hf_monotonic_ns() - began_ns;
+        }
+        lock_snapshot after = noted_of(&lock);
+        EXPECT_GE(after.held_ns - before.held_ns, 0.9 * static_cast<double>(wanted_ns));
+        EXPECT_LE(after.held_ns - before.held_ns, 1.01 * static_cast<double>(held_ns));
+        EXPECT_GE(total(after.holds) - total(before.holds), rounds);
+        EXPECT_LE(total(after.holds) - total(before.holds), 2 * rounds);
+        EXPECT_EQ(after.held_variance_ns2, 0);
+    }
+}
+
+TEST_F(observation, AMarkIsGoneWhenWhoLeftItAwakes) {
+    hf_flexguard_t &lock = new_lock();
+    in_a_thread([&] {
+        hf_wait wait = hf_wait_begin(hf_self(), &lock);
+        hf_wait_falls_asleep(&wait);
+        hf_wait_marks_hold(&wait);
+        EXPECT_NE(wait.mark, 0u);
+        hf_wait_awakes(&wait);
+        EXPECT_EQ(wait.mark, 0u);
+        usleep(20'000);
+        EXPECT_EQ(hf_hold_ends(&lock, hf_self(), true).marked_ticks, 0u);
+    });
+    EXPECT_EQ(total(noted_of(&lock).holds), 0u);
+}
+
+TEST_F(observation, WhatIsSeldomIsNotedEachTime) {
+    hf_flexguard_t &outer = new_lock(), &inner = new_lock();
+    constexpr int times = 30;
+    in_a_thread([&] {
+        note_after(0, 1);
+        for (int i = 0; i < times; i++) {
+            hf_flexguard_lock(&outer);
+            usleep(1000);
+            hf_flexguard_lock(&inner);
+            usleep(1000);
+            hf_flexguard_unlock(&outer);
+            usleep(1000);
+            hf_flexguard_unlock(&inner);
+        }
+    });
+    for (auto *lock : {&outer, &inner}) {
+        EXPECT_GE(total(noted_of(lock).holds), times * 2u / 3);
+        EXPECT_LE(total(noted_of(lock).holds), times * 4u / 3);
+        EXPECT_GE(noted_of(lock).held_ns, 2e6 * times * 2 / 3);
+    }
 }
 
 // As a lock that was got by spinning calls it.
 void spin_and_release(const void *lock) {
-    hf_wait wait = hf_wait_begin(hf_self());
+    hf_wait wait = hf_wait_begin(hf_self(), lock);
     hf_count(hf_self(), contended);
     hf_note_wait(lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
-    if (hf_is_observed(hf_self(), lock))
-        hf_note_release(hf_self());
+    hf_note_release(lock, hf_self(), hf_hold_ends(lock, hf_self(), false));
 }
 
-TEST_F(observation, OfThoseThatSpunOneInAPeriodStandsForAll) {
+TEST_F(observation, OfThoseThatSpunOneStandsForAll) {
     hf_flexguard_t &first = new_lock();
     in_a_thread([&] {
-        wait_is_next_timed();
-        for (int i = 0; i < 1000; i++)
+        for (int i = 0; i < 100'000; i++)
             spin_and_release(&first);
     });
     lock_snapshot seen = noted_of(&first);
-    EXPECT_EQ(seen.contended, (1u + 999 / HF_CONTENDED_PERIOD) * HF_CONTENDED_PERIOD);
+    EXPECT_LE(seen.contended, 100'000u);
+    EXPECT_GT(seen.contended, 100'000u - 2 * HF_SPINS_NOTED_PERIOD);
     EXPECT_EQ(seen.slept, 0u);
-    EXPECT_EQ(total(seen.waits), (1u + 999 / HF_CONTENDED_PERIOD) * HF_CONTENDED_PERIOD);
+    EXPECT_EQ(total(seen.waits), seen.contended);
+    EXPECT_EQ(total(seen.holds), seen.contended);
 }
 
 // As a lock that was got after sleep calls it.
 void sleep_and_release(const void *lock) {
-    hf_wait wait = {};
+    hf_wait wait = hf_wait_begin(hf_self(), lock);
     wait.sleeps = 1;
     hf_note_wait(lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
 }
@@ -291,23 +384,24 @@ TEST_F(observation, WhatIsPendingIsCountedToo) {
     thread.join();
 }
 
-TEST_F(observation, LockCouplingNotesTheLockThatIsObserved) {
+TEST_F(observation, LockCouplingNotesBothLocks) {
     hf_flexguard_t &outer = new_lock(), &inner = new_lock();
     in_a_thread([&] {
         hf_thread_record *self = hf_self();
-        use(inner, HF_NOTED_PERIOD - 1);
+        note_after(0, 1);
         hf_flexguard_lock(&outer);
-        EXPECT_TRUE(hf_is_observed(self, &outer.word));
         use(inner, 1);
-        EXPECT_TRUE(hf_is_observed(self, &outer.word));
+        EXPECT_EQ(self->observed & ~HF_TURN_LOOK, 1u);
+        note_after(0, 1);
         hf_flexguard_lock(&inner);
-        EXPECT_TRUE(hf_is_observed(self, &outer.word));
+        EXPECT_EQ(self->observed & ~HF_TURN_LOOK, 3u);
         hf_flexguard_unlock(&outer);
-        EXPECT_EQ(self->observed, nullptr);
+        EXPECT_EQ(self->observed & ~HF_TURN_LOOK, 2u);
         hf_flexguard_unlock(&inner);
+        EXPECT_EQ(self->observed & ~HF_TURN_LOOK, 0u);
     });
-    EXPECT_EQ(total(noted_of(&outer).holds), static_cast<std::uint64_t>(HF_NOTED_PERIOD));
-    EXPECT_EQ(noted_of(&inner).uncontended, 0u);
+    EXPECT_GT(total(noted_of(&outer).holds), 0u);
+    EXPECT_GT(total(noted_of(&inner).holds), 0u);
 }
 
 // What is noted of the calling thread's holds, by lock.
@@ -412,20 +506,22 @@ TEST_F(observation, AccountsOfUsclAreCounted) {
 TEST_F(observation, ALockWhoseReleaseWasNotSeenGivesPlaceToItself) {
     hf_flexguard_t &lock = new_lock();
     in_a_thread([&] {
-        wait_is_next_timed();
-        hf_wait wait = hf_wait_begin(hf_self());
+        hf_wait wait = hf_wait_begin(hf_self(), &lock);
+        wait.began_ticks -= long_ticks; // so that nothing is kept back
         wait.sleeps = 1;
         std::uint64_t since = 0;
         for (int i = 0; i < 3; i++) {
             hf_note_wait(&lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
-            EXPECT_TRUE(hf_is_observed(hf_self(), &lock));
-            EXPECT_NE(std::exchange(since, hf_observation_of(hf_self())->since_ticks), since);
+            EXPECT_EQ(hf_self()->observed, 1u);
+            EXPECT_NE(std::exchange(since, hf_observation_at(hf_self(), 0)->since_ticks), since);
         }
-        hf_note_release(hf_self());
+        hf_observation_at(hf_self(), 0)->since_ticks -= long_ticks;
+        hf_note_release(&lock, hf_self(), hf_hold_ends(&lock, hf_self(), false));
+        EXPECT_EQ(hf_self()->observed, 0u);
     });
     EXPECT_EQ(noted_of(&lock).contended, 3u);
-    EXPECT_EQ(total(noted_of(&lock).waits), 3u * HF_CONTENDED_PERIOD);
-    EXPECT_EQ(total(noted_of(&lock).holds), std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_EQ(total(noted_of(&lock).waits), 3u);
+    EXPECT_EQ(total(noted_of(&lock).holds), 1u);
 }
 
 TEST_F(observation, AWaitThatGaveUpIsNoAcquisition) {
@@ -453,7 +549,7 @@ void expect_one_lock(const void *shown, hf_rwscl_t &lock) {
     });
     lock_snapshot seen = noted_of(shown);
     EXPECT_EQ(seen.kind, HF_STATISTICS_READ_WRITE_LOCK);
-    EXPECT_EQ(seen.uncontended, std::uint64_t{HF_NOTED_PERIOD});
+    expect_nearly(seen.uncontended, HF_NOTED_PERIOD);
     EXPECT_EQ(seen.contended, 0u);
     in_a_thread([&] {
         for (int i = 0; i < HF_NOTED_PERIOD; i++) { // the first one ends the writers' slice, which is a wait
@@ -461,7 +557,7 @@ void expect_one_lock(const void *shown, hf_rwscl_t &lock) {
             hf_rwscl_read_unlock(&lock);
         }
     });
-    EXPECT_EQ(noted_of(shown).uncontended, 2u * HF_NOTED_PERIOD);
+    expect_nearly(noted_of(shown).uncontended, 2u * HF_NOTED_PERIOD);
 
     // A writer sleeps for the word, a reader for the writers' slice to end.
     auto blocked = [] { return own_statistics().read_threads().blocked; };
@@ -529,7 +625,11 @@ TEST_F(observation, SpinlocksNoteTheirWaits) {
     word = HF_SPIN_HELD;
     std::atomic<std::uint64_t> before = UINT64_MAX;
     std::thread waiter([&] {
-        wait_is_next_timed();
+        // The record may have been another thread's. A wait that sleeps is handed over at once, as what is kept long.
+        hf_private(hf_self())->spins = {};
+        hf_counters(hf_self())->pending = 0;
+        *hf_noted_sums_of(hf_self()) = {};
+        hf_noted_sums_of(hf_self())->since_ticks = 1;
         before = own_statistics().read_threads().contended;
         hf_spin_acquire(&word, hf_self());
         hf_spin_release(&word, hf_self());
@@ -540,8 +640,8 @@ TEST_F(observation, SpinlocksNoteTheirWaits) {
     waiter.join();
     lock_snapshot seen = noted_of(&word);
     EXPECT_EQ(seen.kind, HF_STATISTICS_SPINLOCK);
-    EXPECT_EQ(seen.contended, seen.slept ? 1u : std::uint64_t{HF_CONTENDED_PERIOD}) << "it sleeps if it waits for long";
-    EXPECT_EQ(total(seen.waits), std::uint64_t{HF_CONTENDED_PERIOD});
+    EXPECT_EQ(seen.contended, 1u);
+    EXPECT_EQ(total(seen.waits), 1u);
 }
 
 // Each with a lock of its own, for which the search begins at the same place: they want the same place at once.
@@ -561,8 +661,8 @@ TEST_F(observation, ThreadsThatRaceForPlacesCountEverything) {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < racers; i++)
         threads.emplace_back([&, i] {
-            hf_wait wait = hf_wait_begin(hf_self());
             for (std::size_t round = 0; round < rounds; round++) {
+                hf_wait wait = hf_wait_begin(hf_self(), locks[round][i]);
                 for (arrived++; arrived < (round + 1) * racers;)
                     std::this_thread::yield();
                 for (std::size_t time = 0; time < times; time++)
@@ -591,9 +691,10 @@ TEST_F(observation, AFullTableSaysWhatItCouldNotNote) {
             places += hf_statistics_places(level);
         const std::size_t locks = 3 * places;
         auto lock = std::make_unique<char[]>(locks);
-        hf_wait wait = hf_wait_begin(hf_self());
-        for (std::size_t i = 0; i < locks; i++)
+        for (std::size_t i = 0; i < locks; i++) {
+            hf_wait wait = hf_wait_begin(hf_self(), &lock[i]);
             hf_note_wait(&lock[i], hf_self(), HF_STATISTICS_MUTEX, &wait, false);
+        }
         process_snapshot all = statistics_reader::of(fd)->read();
         return all.locks.size() <= places && all.locks.size() > places / 2 &&
                all.locks.size() + all.not_noted == locks && all.threads.short_of_memory == 0;
@@ -612,9 +713,10 @@ std::size_t bytes_mapped_of(const char *file) {
 }
 
 void give_up_waits_for(const std::vector<char> &locks) {
-    hf_wait wait = hf_wait_begin(hf_self());
-    for (const char &each : locks)
+    for (const char &each : locks) {
+        hf_wait wait = hf_wait_begin(hf_self(), &each);
         hf_note_wait(&each, hf_self(), HF_STATISTICS_MUTEX, &wait, false);
+    }
 }
 
 // In children that have no memory yet. Shown able to fail: with all levels mapped at once.
@@ -723,7 +825,11 @@ TEST_F(observation, AForkedChildNotesNothingOfItsParents) {
     hf_flexguard_t &lock = new_lock();
     auto body = [&] {
         use(lock, 5 * HF_NOTED_PERIOD);
-        hf_wait wait = {.self = hf_self(), .began_ticks = 1, .asleep_since = 0, .asleep_ticks = 0, .sleeps = 1};
+        hf_wait wait{};
+        wait.self = hf_self();
+        wait.lock = &lock;
+        wait.began_ticks = 1;
+        wait.sleeps = 1;
         hf_note_wait(&lock, hf_self(), HF_STATISTICS_MUTEX, &wait, true);
         return !hf_statistics_are_on() && !hf_self()->observed;
     };

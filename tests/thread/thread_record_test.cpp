@@ -260,7 +260,7 @@ TEST(thread_record, SharedCountersAreSeenThroughTheDescriptor) {
             hf_count(hf_self(), acquisitions);
             hf_count(hf_self(), acquisitions);
         }).join();
-        return seen[0].acquisitions == 1 && seen[1].acquisitions == 2 && seen[1].next_look == HF_LOOKS_APART;
+        return seen[0].acquisitions == 1 && seen[1].acquisitions == 2 && seen[1].next_look == HF_FIRST_LOOK;
     }));
 }
 

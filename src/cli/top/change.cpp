@@ -2,6 +2,8 @@
 #include "cli/top/change.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -10,8 +12,9 @@
 namespace holdfast::cli::top {
 namespace {
 
-constexpr auto sums = {&counts::acquisitions,  &counts::contended,        &counts::waits,       &counts::waited_ns,
-                       &counts::blocked_ns,    &counts::held_ns,          &counts::preemptions, &counts::preempted_ns,
+constexpr auto sums = {&counts::acquisitions,  &counts::contended,        &counts::waits,
+                       &counts::timed_waits,   &counts::waited_ns,        &counts::blocked_ns,
+                       &counts::held_ns,       &counts::preemptions,      &counts::preempted_ns,
                        &counts::holder_sleeps, &counts::holder_asleep_ns, &counts::other_sleeps};
 
 constexpr auto telling_sums = {&counts::acquisitions, &counts::contended, &counts::waits, &counts::other_sleeps};
@@ -28,6 +31,8 @@ counts since(const counts &before, const counts &now) {
     counts difference = now; // what is no sum stays: the longest ones
     for (auto sum : sums)
         difference.*sum -= std::min(before.*sum, now.*sum);
+    difference.waiting_ns -= before.waiting_ns; // below 0 when more of them have ended than have gone on
+    difference.held_variance_ns2 = std::max(0.0, now.held_variance_ns2 - before.held_variance_ns2);
     difference.waiting = since(before.waiting, now.waiting);
     difference.holding = since(before.holding, now.holding);
     return difference;
@@ -41,11 +46,20 @@ double per_second(std::uint64_t count, double seconds) {
     return static_cast<double>(count) / seconds;
 }
 
-rates rates_of(const counts &what, source from, double seconds) {
+// What can't be exceeded: a look falls between two counts, and a wait may be counted with what it began before the last
+// one.
+struct bounds {
+    double waiters = std::numeric_limits<double>::infinity();
+    double holders = std::numeric_limits<double>::infinity();
+};
+
+rates rates_of(const counts &what, source from, double seconds, bounds most) {
     rates found;
     found.waits_per_s = per_second(what.waits, seconds);
-    found.waiters = per_second(what.waited_ns, seconds) / 1e9;
-    found.mean_wait_ns = share(what.waited_ns, what.waits);
+    double waited_ns = static_cast<double>(what.waited_ns) + what.waiting_ns;
+    found.waiters = std::clamp(waited_ns / 1e9 / seconds, 0.0, most.waiters);
+    found.waiting_now = what.waiting_now;
+    found.mean_wait_ns = share(what.waited_ns, what.timed_waits);
     found.waiting = what.waiting;
     found.holding = what.holding;
     if (from == source::futexes) {
@@ -57,7 +71,9 @@ rates rates_of(const counts &what, source from, double seconds) {
     found.spun_share = share(what.waited_ns - std::min(what.blocked_ns, what.waited_ns), what.waited_ns);
     found.preemptions_per_s = per_second(what.preemptions, seconds);
     if (what.held_ns != 0) // otherwise it may be of a kind whose holding is not timed
-        found.holders = per_second(what.held_ns, seconds) / 1e9;
+        found.holders = std::min(per_second(what.held_ns, seconds) / 1e9, most.holders);
+    if (found.holders)
+        found.holders_within = std::min(1.96 * std::sqrt(what.held_variance_ns2) / 1e9 / seconds, most.holders);
     return found;
 }
 
@@ -74,7 +90,7 @@ std::vector<thread_opportunity> held_shares(const lock_sample *before, const loc
         std::uint64_t more = each.held_ns < old ? each.held_ns : each.held_ns - old;
         // What began before this look, or stands for others, may be more than there was time.
         double share = std::min(static_cast<double>(more) / 1e9 / seconds, 1.0);
-        found.push_back({.thread = each.thread, .held = share, .counted = each.counted});
+        found.push_back({.thread = each.thread, .held = share, .counted = each.counted, .name = each.name});
     }
     return found;
 }
@@ -108,6 +124,20 @@ std::map<lock_key, const lock_sample *> locks_of(const process_sample *process) 
     return found;
 }
 
+bounds bounds_of(const process_sample &process) {
+    bounds most;
+    if (process.threads != 0)
+        most.waiters = static_cast<double>(process.threads);
+    return most;
+}
+
+bounds bounds_of(const process_sample &process, const lock_sample &lock) {
+    bounds most = bounds_of(process);
+    if (lock.from == source::locks) // those whose holding is timed have one holder
+        most.holders = 1;
+    return most;
+}
+
 std::vector<lock_change> locks_between(const process_sample *before, const process_sample &now, double seconds) {
     auto known = locks_of(before);
     std::vector<lock_change> found;
@@ -119,13 +149,26 @@ std::vector<lock_change> locks_between(const process_sample *before, const proce
                          .name = each.name,
                          .from = each.from,
                          .kind = each.kind,
-                         .now = rates_of(more, each.from, seconds),
+                         .now = rates_of(more, each.from, seconds, bounds_of(now, each)),
                          .so_far = each.so_far,
                          .holder_was_in = each.holder_was_in,
                          .threads = held_shares(same, each, seconds)});
         put_opportunities(found.back());
     }
     return found;
+}
+
+// As many locks were held as each of them was.
+void put_holders(process_change &process) {
+    double held = 0, variance = 0;
+    for (const lock_change &each : process.each_lock) {
+        held += each.now.holders.value_or(0);
+        variance += std::pow(each.now.holders_within.value_or(0), 2);
+    }
+    if (!process.now.holders || process.each_lock.empty())
+        return;
+    process.now.holders = held;
+    process.now.holders_within = std::sqrt(variance);
 }
 
 process_change process_between(const process_sample *before, const process_sample &now, double seconds) {
@@ -140,7 +183,9 @@ process_change process_between(const process_sample *before, const process_sampl
         return (found.from == source::locks ? process.locks : process.futexes).value_or(counts());
     };
     found.so_far = of_source(now);
-    found.now = rates_of(since(before ? of_source(*before) : counts(), found.so_far), found.from, seconds);
+    found.now =
+        rates_of(since(before ? of_source(*before) : counts(), found.so_far), found.from, seconds, bounds_of(now));
+    put_holders(found);
     if (found.from == source::locks && now.futexes) {
         std::uint64_t slept = before && before->futexes ? before->futexes->other_sleeps : 0;
         found.now.other_sleeps_per_s =

@@ -15,12 +15,14 @@ struct rates {
     std::optional<double> acquisitions_per_s{};
     std::optional<double> contended_share{};
     double waits_per_s = 0;
-    double waiters = 0; // threads that waited, on average; a wait counts when it has ended
+    double waiters = 0; // threads that waited, on average, those included that wait still
+    std::uint64_t waiting_now = 0;
     std::optional<double> mean_wait_ns{};
     std::optional<double> spun_share{}; // of the time waited
     std::optional<double> preemptions_per_s{};
     std::optional<double> other_sleeps_per_s{};
     std::optional<double> holders{}; // share of the time in which it was held; of a process, locks held on average
+    std::optional<double> holders_within{}; // so far off may that be, in 95 of 100 looks; 0: it is counted
     distribution waiting{};
     distribution holding{};
 };
@@ -32,7 +34,13 @@ struct thread_opportunity {
     double held = 0; // share of the time
     double opportunity = 0;
     bool counted = false; // else from estimates
+    std::string name{};   // the thread's
 };
+
+// There were waits, and of none is known how long it took.
+inline bool nothing_was_timed(const rates &now) {
+    return now.waits_per_s > 0 && !now.mean_wait_ns && now.waiters == 0;
+}
 
 struct lock_change {
     std::uint64_t address = 0;

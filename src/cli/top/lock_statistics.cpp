@@ -2,7 +2,10 @@
 #include "cli/top/lock_statistics.hpp"
 
 #include <algorithm>
+#include <fmt/core.h>
+#include <fstream>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "cli/top/printable.hpp"
@@ -19,7 +22,8 @@ std::uint64_t whole(double value) {
     return value > 0 ? static_cast<std::uint64_t>(std::min(value, highest)) : 0;
 }
 
-distribution distribution_of(const holdfast::duration_counts &counts) {
+// The longest is known by itself, and ends the last bucket.
+distribution distribution_of(const holdfast::duration_counts &counts, std::uint64_t longest_ns) {
     distribution found;
     for (std::size_t i = 0; i < counts.size(); i++) {
         if (counts[i] == 0)
@@ -30,6 +34,8 @@ distribution distribution_of(const holdfast::duration_counts &counts) {
                                  .count = counts[i]});
         if (!last)
             found.buckets.back().below_ns = whole(bucket_from_ns(i + 1));
+        if (longest_ns > found.buckets.back().from_ns)
+            found.buckets.back().below_ns = std::min(found.buckets.back().below_ns, longest_ns);
     }
     return found;
 }
@@ -46,8 +52,11 @@ const char *name_of(hf_statistics_kind kind) {
 
 // Two copies of the library in a process see different locks.
 void add(counts &sum, const counts &more) {
-    for (auto part : {&counts::waits, &counts::waited_ns, &counts::blocked_ns, &counts::held_ns})
+    for (auto part : {&counts::waits, &counts::timed_waits, &counts::waiting_now, &counts::waited_ns,
+                      &counts::blocked_ns, &counts::held_ns})
         sum.*part += more.*part;
+    sum.waiting_ns += more.waiting_ns;
+    sum.held_variance_ns2 += more.held_variance_ns2;
     for (auto longest : {&counts::longest_wait_ns, &counts::longest_hold_ns})
         sum.*longest = std::max(sum.*longest, more.*longest);
 }
@@ -81,15 +90,29 @@ void add_absences(const hf_process_absences &told, counts &sum, std::vector<lock
     }
 }
 
-void add_holds(const std::vector<thread_hold> &holds, std::vector<lock_sample> &locks, std::size_t first) {
+// What the program has called it; nothing when it has ended.
+std::string name_of_thread(pid_t process, std::uint32_t thread) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/comm", process, thread));
+    std::string name;
+    std::getline(file, name);
+    return printable(name);
+}
+
+void add_holds(pid_t process, const std::vector<thread_hold> &holds, std::vector<lock_sample> &locks,
+               std::size_t first) {
+    std::map<std::uint32_t, std::string> names;
     std::map<std::uint64_t, lock_sample *> by_address;
     for (std::size_t i = first; i < locks.size(); i++)
         by_address.emplace(locks[i].address, &locks[i]);
     for (const thread_hold &each : holds) {
         auto lock = by_address.find(each.lock);
-        if (lock != by_address.end())
-            lock->second->holds.push_back(
-                {.thread = each.thread, .held_ns = whole(each.held_ns), .counted = each.counted});
+        if (lock == by_address.end())
+            continue;
+        auto [name, is_new] = names.try_emplace(each.thread);
+        if (is_new)
+            name->second = name_of_thread(process, each.thread);
+        lock->second->holds.push_back(
+            {.thread = each.thread, .held_ns = whole(each.held_ns), .counted = each.counted, .name = name->second});
     }
 }
 
@@ -112,14 +135,18 @@ lock_sample sample_of(const lock_snapshot &lock) {
     found.so_far = {.acquisitions = lock.acquisitions(),
                     .contended = lock.contended,
                     .waits = lock.contended + lock.gave_up,
+                    .timed_waits = std::accumulate(lock.waits.begin(), lock.waits.end(), std::uint64_t{0}),
                     .waited_ns = whole(lock.waited_ns),
                     .blocked_ns = whole(lock.asleep_ns),
+                    .waiting_ns = lock.waiting_ns,
+                    .waiting_now = lock.waiting_now,
                     .held_ns = whole(lock.held_ns),
+                    .held_variance_ns2 = lock.held_variance_ns2,
                     .longest_wait_ns = whole(lock.longest_wait_ns),
                     .longest_hold_ns = whole(lock.longest_hold_ns),
                     .longest_holder = lock.longest_holder,
-                    .waiting = distribution_of(lock.waits),
-                    .holding = distribution_of(lock.holds)};
+                    .waiting = distribution_of(lock.waits, whole(lock.longest_wait_ns)),
+                    .holding = distribution_of(lock.holds, whole(lock.longest_hold_ns))};
     found.creation_site = lock.creation_site;
     return found;
 }
@@ -192,7 +219,7 @@ bool lock_statistics::add_to(process_sample &process) {
             locks.push_back(sample_of(each));
             add(sum, locks.back().so_far);
         }
-        add_holds(now.holds, locks, first);
+        add_holds(process.id.pid, now.holds, locks, first);
         add_rules(now.rules, process.rules);
     }
     std::uint64_t done = sum.acquisitions + sum.contended;

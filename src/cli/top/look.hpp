@@ -32,9 +32,13 @@ struct counts {
     std::uint64_t acquisitions = 0;
     std::uint64_t contended = 0;
     std::uint64_t waits = 0;       // locks: the contended ones that have ended; futexes: sleeps that look like a lock's
-    std::uint64_t waited_ns = 0;   // their sum
+    std::uint64_t timed_waits = 0; // those that waited_ns is the sum of, each with what it stands for
+    std::uint64_t waited_ns = 0;
     std::uint64_t blocked_ns = 0;  // of waited_ns, asleep; the rest was spun
-    std::uint64_t held_ns = 0;     // by those whose holding was timed
+    double waiting_ns = 0;         // of waits that have not ended, not in waited_ns
+    std::uint64_t waiting_now = 0; // how many these are
+    std::uint64_t held_ns = 0;     // by those whose holding was timed, each with what it stands for
+    double held_variance_ns2 = 0;  // of that estimate
     std::uint64_t preemptions = 0; // of lock holders; by the monitor, exact
     std::uint64_t preempted_ns = 0;
     std::uint64_t holder_sleeps = 0; // of their own will; by the monitor, exact
@@ -53,6 +57,7 @@ struct hold_sample {
     std::uint32_t thread = 0;
     std::uint64_t held_ns = 0;
     bool counted = false; // else estimated
+    std::string name{};   // the thread's; printable, may be empty
 };
 
 struct lock_sample {
@@ -78,6 +83,7 @@ struct process_sample {
     std::string name{};
     std::string user{};
     bool under_holdfast = false;
+    std::uint64_t threads = 0;       // 0: not known
     std::optional<counts> locks{};   // what its own locks have counted
     std::optional<counts> futexes{}; // what the kernel has seen of it
     std::vector<lock_sample> each_lock{};

@@ -23,15 +23,17 @@ std::uint64_t ticks_of(std::uint64_t ns_since_boot) {
 
 counts counts_of(const hf_futex_totals &totals) {
     counts found;
-    found.waits = totals.lock_waits;
+    found.waits = found.timed_waits = totals.lock_waits;
     found.waited_ns = found.blocked_ns = totals.lock_waited_ns;
     found.other_sleeps = totals.sleeps - std::min(totals.lock_waits, totals.sleeps);
     found.longest_wait_ns = totals.longest_ns;
     for (unsigned power = 0; power < HF_FUTEX_BUCKETS; power++) {
         if (totals.bucket[power] != 0)
-            found.waiting.buckets.push_back({.from_ns = std::uint64_t{1} << power,
-                                             .below_ns = std::uint64_t{2} << power,
-                                             .count = totals.bucket[power]});
+            found.waiting.buckets.push_back(
+                {.from_ns = std::uint64_t{1} << power,
+                 .below_ns =
+                     std::max(std::uint64_t{1} << power, std::min(std::uint64_t{2} << power, totals.longest_ns)),
+                 .count = totals.bucket[power]});
     }
     return found;
 }
@@ -114,7 +116,8 @@ look observer::take() {
         process_sample process{.id = each.id,
                                .name = each.name,
                                .user = user_named(each.uid),
-                               .under_holdfast = sources_->detector.is_under_holdfast(each.id)};
+                               .under_holdfast = sources_->detector.is_under_holdfast(each.id),
+                               .threads = each.threads};
         auto seen = futexes.find(each.id);
         if (seen != futexes.end()) {
             process.futexes = seen->second.all;

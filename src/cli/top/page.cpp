@@ -43,7 +43,8 @@ const std::array figures = {
     figure{"ACQ/S", 6, [](const rates &now, const counts &) { return count_or_dash(now.acquisitions_per_s); }},
     figure{"CONT", 4, [](const rates &now, const counts &) { return share_or_dash(now.contended_share); }},
     figure{"WAIT/S", 6, [](const rates &now, const counts &) { return format_count(now.waits_per_s); }},
-    figure{"WAITERS", 7, [](const rates &now, const counts &) { return threads(now.waiters); }},
+    figure{"WAITERS", 7,
+           [](const rates &now, const counts &) { return nothing_was_timed(now) ? "-" : threads(now.waiters); }},
     figure{"SPIN", 4, [](const rates &now, const counts &) { return share_or_dash(now.spun_share); }},
     figure{"PREE/S", 6, [](const rates &now, const counts &) { return count_or_dash(now.preemptions_per_s); }},
     // From here on where there is room:
@@ -150,7 +151,7 @@ std::vector<line> summary(const change &what, std::size_t columns) {
         modes += "none";
     std::string futexes = what.why_no_futexes.empty() ? "futexes: seen" : what.why_no_futexes;
     if (what.uncounted_sleeps != 0)
-        futexes += fmt::format(", {} not", what.uncounted_sleeps);
+        futexes += fmt::format(" but for {} sleeps, for which there was no room", what.uncounted_sleeps);
     return {cut(monitors_in_words(what), style::plain, columns), cut(modes + "; " + futexes, style::plain, columns)};
 }
 
@@ -269,6 +270,26 @@ std::string absences_in_words(const counts &so_far) {
     return words;
 }
 
+// "held by: compactor (31530) 41%, reader (31531) 3%": those that held it most, in one line.
+std::string holders_in_words(const lock_change &lock, std::size_t columns) {
+    std::vector<const thread_opportunity *> holders;
+    constexpr double least = 0.005; // 0% says nothing
+    for (const thread_opportunity &each : lock.threads) {
+        if (each.held >= least)
+            holders.push_back(&each);
+    }
+    std::ranges::sort(holders, [](const auto *a, const auto *b) { return a->held > b->held; });
+    std::string words;
+    for (const thread_opportunity *each : holders) {
+        std::string word = fmt::format("{}{} ({}) {:.0f}%", words.empty() ? "held by: " : ", ",
+                                       each->name.empty() ? "thread" : each->name, each->thread, 100 * each->held);
+        if (columns_of(words + word) > columns)
+            break;
+        words += word;
+    }
+    return words;
+}
+
 // In words, in pieces of at most `columns`; never more than `lines_max` of them.
 std::vector<std::string> opportunities_in_words(const lock_change &lock, std::size_t columns) {
     constexpr std::size_t lines_max = 3;
@@ -310,6 +331,8 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
     add(quantiles("waiting", waits, lock.so_far.longest_wait_ns));
     if (lock.from == source::locks) {
         add(quantiles("holding", holds, lock.so_far.longest_hold_ns) + holder_in_words(lock.so_far));
+        if (std::string holders = holders_in_words(lock, size.columns); !holders.empty())
+            add(holders);
         add(absences_in_words(lock.so_far));
         for (const std::string &each : opportunities_in_words(lock, size.columns))
             add(each);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/top/plain_report.hpp"
 
+#include <cmath>
 #include <ctime>
 #include <fmt/chrono.h>
 #include <fmt/core.h>
@@ -30,11 +31,13 @@ json json_of(const rates &now) {
     return {{"acquisitions_per_s", or_null(now.acquisitions_per_s)},
             {"contended_share", or_null(now.contended_share)},
             {"waits_per_s", now.waits_per_s},
-            {"waiters", now.waiters},
+            {"waiters", nothing_was_timed(now) ? json() : json(now.waiters)},
+            {"waiting_now", now.waiting_now},
             {"mean_wait_ns", or_null(now.mean_wait_ns)},
             {"spun_share", or_null(now.spun_share)},
             {"preemptions_per_s", or_null(now.preemptions_per_s)},
             {"holders", or_null(now.holders)},
+            {"holders_within", or_null(now.holders_within)},
             {"other_sleeps_per_s", or_null(now.other_sleeps_per_s)},
             {"waiting", json_of(now.waiting)},
             {"holding", json_of(now.holding)}};
@@ -44,9 +47,11 @@ json json_of(const counts &so_far) {
     return {{"acquisitions", so_far.acquisitions},
             {"contended", so_far.contended},
             {"waits", so_far.waits},
+            {"timed_waits", so_far.timed_waits},
             {"waited_ns", so_far.waited_ns},
             {"blocked_ns", so_far.blocked_ns},
             {"held_ns", so_far.held_ns},
+            {"held_within_ns", 1.96 * std::sqrt(so_far.held_variance_ns2)},
             {"preemptions", so_far.preemptions},
             {"preempted_ns", so_far.preempted_ns},
             {"longest_preempted_ns", so_far.longest_preempted_ns},
@@ -63,7 +68,11 @@ const char *name_of(source from) {
 }
 
 json json_of(const thread_opportunity &each) {
-    return {{"thread", each.thread}, {"held", each.held}, {"opportunity", each.opportunity}, {"counted", each.counted}};
+    return {{"thread", each.thread},
+            {"name", each.name},
+            {"held", each.held},
+            {"opportunity", each.opportunity},
+            {"counted", each.counted}};
 }
 
 json json_of(const lock_change &lock) {

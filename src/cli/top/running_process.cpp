@@ -49,7 +49,7 @@ bool maps_holdfast(pid_t pid) {
 } // namespace
 
 std::optional<running_process> running_process_of(pid_t pid) {
-    constexpr std::size_t state = 0, started = 19;
+    constexpr std::size_t state = 0, threads = 17, started = 19;
     std::string directory = fmt::format("/proc/{}", pid);
     struct stat owner {};
     std::string stat_text = content_of(directory + "/stat");
@@ -59,7 +59,8 @@ std::optional<running_process> running_process_of(pid_t pid) {
         return std::nullopt;
     return running_process{.id = {.pid = pid, .started_ticks = std::stoull(fields[started])},
                            .name = printable(name_in(stat_text)),
-                           .uid = owner.st_uid};
+                           .uid = owner.st_uid,
+                           .threads = std::stoull(fields[threads])};
 }
 
 std::vector<running_process> running_processes() {

@@ -16,6 +16,7 @@ struct running_process {
     process_id id;
     std::string name; // printable
     uid_t uid = 0;
+    std::uint64_t threads = 0;
 };
 
 // Nothing when it has ended, or is a zombie.

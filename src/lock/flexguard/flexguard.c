@@ -188,6 +188,7 @@ static int sleep_on_word(struct waiter *waiter) {
     hf_count(waiter->self, blocked);
     hf_hint_look_again();
     hf_wait_falls_asleep(waiter->wait);
+    hf_wait_marks_hold(waiter->wait);
     waiter->state.since_ns = hf_monotonic_ns();
     return hf_futex_wait(waiter->word, HF_WORD_HELD_WITH_SLEEPERS, waiter->deadline);
 }
@@ -332,7 +333,7 @@ static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf
 static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
                          struct hf_yields yields) {
-    struct hf_wait wait = hf_wait_begin(self);
+    struct hf_wait wait = hf_wait_begin(self, word);
     hf_count(self, contended);
     int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, yields, &wait);
     if (!error)
@@ -378,4 +379,11 @@ int hf_flexguard_clocklock(hf_flexguard_t *lock, clockid_t clock, const struct t
 
 void hf_flexguard_unlock(hf_flexguard_t *lock) {
     hf_flexguard_release(&lock->word, &lock->releases, &lock->fenced, hf_self());
+}
+
+void hf_flexguard_pay_and_note(const uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes) {
+    struct hf_hold_end end = hf_hold_ends(word, self, owes == HF_WORD_OWES_WAKE);
+    hf_word_pay(word, owes);
+    if (hf_note_release(word, self, end))
+        hf_turn_look(self);
 }

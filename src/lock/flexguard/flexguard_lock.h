@@ -91,15 +91,20 @@ static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release
     return owes;
 }
 
+// What is left to do after a release, when something is owed or the thread observes a lock that it holds.
+void hf_flexguard_pay_and_note(const uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes)
+    __attribute__((visibility("hidden")));
+
 static inline void hf_flexguard_after_release(const uint32_t *word, struct hf_thread_record *self,
                                               enum hf_word_owes owes) {
     hf_critical_leave(self);
-    if (HF_UNLIKELY(owes))
-        hf_word_pay(word, owes);
-    if (HF_UNLIKELY(hf_is_observed(self, word))) {
-        hf_note_release(self);
-        hf_turn_look(self);
-    }
+    // Told apart, so that the path on which nothing is owed puts no value together.
+    if (HF_UNLIKELY(owes == HF_WORD_OWES_WAKE))
+        hf_flexguard_pay_and_note(word, self, HF_WORD_OWES_WAKE);
+    else if (HF_UNLIKELY(owes == HF_WORD_OWES_UNFENCE))
+        hf_flexguard_pay_and_note(word, self, HF_WORD_OWES_UNFENCE);
+    else if (HF_UNLIKELY(hf_observes(self)))
+        hf_flexguard_pay_and_note(word, self, HF_WORD_OWES_NOTHING);
 }
 
 // Of a word all of whose sleepers are counted (park/sleeper_counts.h), as those are that wait here.

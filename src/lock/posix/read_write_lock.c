@@ -303,7 +303,7 @@ static void unwound(struct leaving *leaving) {
 
 // `depth`: the caller's without the lock.
 static void begin(struct leaving *leaving, struct hf_thread_record *self, uint32_t depth) {
-    leaving->wait = hf_wait_begin(self);
+    leaving->wait = hf_wait_begin(self, &leaving->lock->state);
     hf_count(self, contended);
     hf_left_wait_begin(&leaving->left, self, depth, undo);
 }

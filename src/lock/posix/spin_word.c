@@ -44,7 +44,7 @@ static void wait_for(int *word, struct hf_thread_record *self, struct hf_wait *w
 }
 
 void hf_spin_wait(int *word, struct hf_thread_record *self) {
-    struct hf_wait wait = hf_wait_begin(self);
+    struct hf_wait wait = hf_wait_begin(self, word);
     hf_count(self, contended);
     wait_for(word, self, &wait);
     hf_note_wait(word, self, HF_STATISTICS_SPINLOCK, &wait, true);

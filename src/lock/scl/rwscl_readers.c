@@ -215,7 +215,7 @@ static __attribute__((noinline)) int wait_to_read(hf_rwscl_t *lock, struct hf_th
 
 int hf_rwscl_wait_to_read(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock, .kept = HF_NO_ROUND};
-    struct hf_wait wait = hf_wait_begin(self);
+    struct hf_wait wait = hf_wait_begin(self, hf_rwscl_shown_as(lock));
     // A woken thread that has not run yet is not away (readers_were_away).
     hf_fetch_add_relaxed(&lock->waiting_readers, 1);
     hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);

@@ -150,10 +150,11 @@ struct hf_rwscl_wait {
     bool has_begun;
 };
 
-static inline void hf_rwscl_wait_begins(struct hf_rwscl_wait *wait, struct hf_thread_record *self) {
+static inline void hf_rwscl_wait_begins(const hf_rwscl_t *lock, struct hf_rwscl_wait *wait,
+                                        struct hf_thread_record *self) {
     if (wait->has_begun)
         return;
-    wait->wait = hf_wait_begin(self);
+    wait->wait = hf_wait_begin(self, hf_rwscl_shown_as(lock));
     wait->has_begun = true;
     hf_count(self, contended);
 }

@@ -136,7 +136,7 @@ bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struc
     if (wait->has_begun || !hf_may_yield(self, 1) || hf_load_relaxed(&lock->waiting_writers) == 0 ||
         hf_rwscl_left_ns(lock, 0) < 2 * (uint64_t)HF_YIELD_FIRST_NS)
         return false;
-    hf_rwscl_wait_begins(wait, self);
+    hf_rwscl_wait_begins(lock, wait, self);
     hf_flexguard_release_fenced(&lock->word, &lock->releases, self);
     hf_timed_sleep_in_wait(&wait->wait, HF_YIELD_FIRST_NS);
     hf_rwscl_wait_for_word(lock, self, NULL, wait);
@@ -146,7 +146,7 @@ bool hf_rwscl_stands_back(hf_rwscl_t *lock, struct hf_thread_record *self, struc
 int hf_rwscl_wait_for_word(hf_rwscl_t *lock, struct hf_thread_record *self, const struct hf_deadline *deadline,
                            struct hf_rwscl_wait *wait) {
     __attribute__((cleanup(unwound))) struct leaving leaving = {.lock = lock};
-    hf_rwscl_wait_begins(wait, self);
+    hf_rwscl_wait_begins(lock, wait, self);
     // A woken thread that has not run yet is not away (writers_are_away).
     hf_fetch_add_relaxed(&lock->waiting_writers, 1);
     hf_left_wait_begin(&leaving.left, self, self->critical.critical_depth, undo);

@@ -193,7 +193,7 @@ static int drain(hf_rwscl_t *lock, struct hf_thread_record *self, uint64_t waite
                  uint32_t *began) {
     bool empty = close_gates(lock);
     if (!empty) {
-        hf_rwscl_wait_begins(wait, self);
+        hf_rwscl_wait_begins(lock, wait, self);
         hf_store_relaxed(began, IN_FRONT_FOR_READERS);
         int error = await_last_reader(lock, self, deadline, drain_ns_max, wait);
         hf_store_relaxed(began, IN_FRONT_NOTHING);
@@ -292,7 +292,7 @@ static __attribute__((noinline)) int wait_in_front(hf_rwscl_t *lock, struct hf_t
         int error = 0;
         if (!hf_rwscl_slice_is_over(lock, now) && !readers_stay_away(lock, self)) {
             hf_critical_leave(self);
-            hf_rwscl_wait_begins(wait, self);
+            hf_rwscl_wait_begins(lock, wait, self);
             hf_store_relaxed(began, IN_FRONT_FOR_SLICE);
             error = await_slice_end(lock, self, came, deadline, wait);
             hf_store_relaxed(began, IN_FRONT_NOTHING);

@@ -172,7 +172,7 @@ static void unwound(struct leaving *leaving) {
 // Waits in the queue of slices, then at the word.
 static int wait_for_slice(struct hf_uscl_parts lock, struct hf_slices *slices, struct hf_slice_waiter *waiter,
                           struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    struct hf_wait wait = hf_wait_begin(self);
+    struct hf_wait wait = hf_wait_begin(self, lock.word);
     hf_count(self, contended);
     int error = hf_slices_await(slices, waiter, self, deadline, &wait);
     if (wait.sleeps)

@@ -170,13 +170,13 @@ __attribute__((always_inline)) static inline void hf_uscl_release(struct hf_uscl
     }
     bool sleepers = hf_word_release(lock.word);
     hf_critical_leave(self);
+    struct hf_hold_end end = hf_hold_ends(lock.word, self, sleepers);
     if (HF_UNLIKELY(sleepers))
         hf_word_wake(lock.word);
     // After the release: a thread that is woken finds the word free. Neither the lock nor the waiter need be there any
     // more (word.I4, uscl.U3); the address is all that is used.
     hf_slice_wake_up(woken);
-    if (HF_UNLIKELY(hf_is_observed(self, lock.word)))
-        hf_note_release(self);
+    hf_note_release(lock.word, self, end);
 }
 
 #ifdef __cplusplus

@@ -91,6 +91,9 @@ lock_snapshot snapshot_of(std::uint64_t address, const hf_lock_statistics &entry
     lock.waited_ns = to_ns(entry.wait_ticks);
     lock.asleep_ns = to_ns(entry.asleep_ticks);
     lock.held_ns = to_ns(entry.hold_ticks);
+    constexpr double spread_unit_ticks = 1 << HF_SPREAD_SHIFT;
+    double spread_unit_ns = spread_unit_ticks * hf_tick_ns();
+    lock.held_variance_ns2 = static_cast<double>(entry.hold_spread) * spread_unit_ns * spread_unit_ns;
     lock.longest_wait_ns = to_ns(entry.longest_wait_ticks);
     lock.longest_hold_ns = to_ns(entry.longest_hold_ticks);
     lock.longest_holder = entry.longest_holder;
@@ -129,6 +132,39 @@ void add_holds_of_level(const descriptor &memory, std::uint32_t level, std::vect
                                  .held_ns = to_ns(between[row].holds[i].ticks),
                                  .counted = (between[row].counted >> i & 1) != 0});
         }
+    }
+}
+
+// What a thread has not yet added to the entry of a lock.
+struct kept_by_threads {
+    std::uint64_t slept = 0;
+    std::uint64_t waiting = 0;
+    double waiting_ns = 0;
+};
+
+void add_what_threads_keep(const std::vector<hf_thread_counters> &threads, std::vector<lock_snapshot> &locks) {
+    std::unordered_map<std::uint64_t, kept_by_threads> kept;
+    auto now = static_cast<std::uint32_t>(hf_ticks() >> HF_WAITS_SINCE_SHIFT);
+    for (const hf_thread_counters &thread : threads) {
+        if (!thread.pending && !thread.waits_since)
+            continue;
+        kept_by_threads &of_lock = kept[thread.pending_lock];
+        of_lock.slept += thread.pending;
+        if (!thread.waits_since)
+            continue;
+        std::uint32_t waited = now - thread.waits_since; // wraps around as the clock does
+        of_lock.waiting++;
+        if (static_cast<std::int32_t>(waited) > 0) // the process may have written anything
+            of_lock.waiting_ns += to_ns(static_cast<std::uint64_t>(waited) << HF_WAITS_SINCE_SHIFT);
+    }
+    for (lock_snapshot &lock : locks) {
+        auto found = kept.find(lock.address);
+        if (found == kept.end())
+            continue;
+        lock.contended += found->second.slept;
+        lock.slept += found->second.slept;
+        lock.waiting_now = found->second.waiting;
+        lock.waiting_ns = found->second.waiting_ns;
     }
 }
 
@@ -210,17 +246,7 @@ process_snapshot statistics_reader::read() const {
         add_locks_of_level(memory_, level, process.locks);
         add_holds_of_level(memory_, level, process.holds);
     }
-    std::unordered_map<std::uint64_t, std::uint64_t> pending;
-    for (const hf_thread_counters &thread : threads) {
-        if (thread.pending)
-            pending[thread.pending_lock] += thread.pending;
-    }
-    for (lock_snapshot &lock : process.locks) {
-        if (auto found = pending.find(lock.address); found != pending.end()) {
-            lock.contended += found->second;
-            lock.slept += found->second;
-        }
-    }
+    add_what_threads_keep(threads, process.locks);
     return process;
 }
 

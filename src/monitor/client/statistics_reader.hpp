@@ -34,10 +34,13 @@ struct lock_snapshot {
     std::uint64_t contended = 0;      // those that did not: `slept`, and estimated those that spun only
     std::uint64_t slept = 0;          // exact: of the contended ones, those that slept
     std::uint64_t gave_up = 0;        // exact: waits that ended by their deadline
-    std::uint64_t sleeps = 0;         // estimated: times that a waiter went to sleep
-    double waited_ns = 0;             // estimated: by all waiters together
+    std::uint64_t sleeps = 0;         // times that a waiter went to sleep
+    double waited_ns = 0;             // by all waiters together; estimated for those that did not sleep
     double asleep_ns = 0;             // of waited_ns; the rest was spun
-    double held_ns = 0;               // estimated
+    double held_ns = 0;               // estimated; exact for holds that others slept for
+    double held_variance_ns2 = 0;     // of the estimate
+    std::uint64_t waiting_now = 0;    // threads that sleep for it at this moment
+    double waiting_ns = 0;            // how long these have waited; in waited_ns when they are done
     double longest_wait_ns = 0;       // of those that were timed
     double longest_hold_ns = 0;       // likewise
     std::uint32_t longest_holder = 0; // tid; 0: nobody was timed

@@ -36,10 +36,18 @@ distribution times(std::vector<std::uint64_t> counts_from_one) {
 }
 
 TEST(change, is_the_difference_by_the_second) {
-    counts before{
-        .acquisitions = 1000, .contended = 100, .waits = 100, .waited_ns = second_ns, .blocked_ns = second_ns};
-    counts now{
-        .acquisitions = 3000, .contended = 600, .waits = 600, .waited_ns = 5 * second_ns, .blocked_ns = 2 * second_ns};
+    counts before{.acquisitions = 1000,
+                  .contended = 100,
+                  .waits = 100,
+                  .timed_waits = 100,
+                  .waited_ns = second_ns,
+                  .blocked_ns = second_ns};
+    counts now{.acquisitions = 3000,
+               .contended = 600,
+               .waits = 600,
+               .timed_waits = 600,
+               .waited_ns = 5 * second_ns,
+               .blocked_ns = 2 * second_ns};
     now.preemptions = 6;
     change found = between(look_at(10, {process(7, 1, before)}), look_at(12, {process(7, 1, now)}));
     EXPECT_DOUBLE_EQ(found.seconds, 2);
@@ -60,6 +68,40 @@ TEST(change, knows_no_share_of_nothing) {
     EXPECT_FALSE(found.processes.at(0).now.mean_wait_ns);
     EXPECT_FALSE(found.spun_share());
     EXPECT_EQ(found.processes.at(0).now.acquisitions_per_s, 0.0);
+}
+
+process_sample with_lock(std::uint64_t threads, const counts &so_far) {
+    process_sample one = process(7, 1, so_far);
+    one.threads = threads;
+    one.each_lock.push_back({.address = 0x10, .kind = "mutex", .so_far = so_far});
+    return one;
+}
+
+// Shown able to fail: without the clamps; with the waits counted in place of those timed.
+TEST(change, is_never_more_than_can_be) {
+    counts now{.waits = 100, .timed_waits = 100, .waited_ns = 90 * second_ns, .held_ns = 12 * second_ns};
+    change found = between(look_at(1, {with_lock(8, {})}), look_at(2, {with_lock(8, now)}));
+    for (const rates &each : {found.processes[0].now, found.processes[0].each_lock[0].now}) {
+        EXPECT_DOUBLE_EQ(each.waiters, 8);
+        EXPECT_DOUBLE_EQ(*each.holders, 1);
+    }
+}
+
+TEST(change, knows_nothing_of_waits_that_were_not_timed) {
+    change found = between(look_at(1, {with_lock(8, {})}), look_at(2, {with_lock(8, {.waits = 95})}));
+    EXPECT_TRUE(nothing_was_timed(found.processes[0].now));
+    EXPECT_FALSE(found.processes[0].now.mean_wait_ns);
+    EXPECT_FALSE(found.processes[0].each_lock[0].now.mean_wait_ns);
+}
+
+// One has waited for a second at the first look, and is done a second later; one waits since half a second.
+TEST(change, counts_waits_that_have_not_ended) {
+    counts before{.waiting_ns = 1e9, .waiting_now = 1};
+    counts now{.waits = 1, .timed_waits = 1, .waited_ns = 2 * second_ns, .waiting_ns = 0.5e9, .waiting_now = 1};
+    change found = between(look_at(1, {with_lock(8, before)}), look_at(3, {with_lock(8, now)}));
+    EXPECT_DOUBLE_EQ(found.processes[0].now.waiters, 0.75);
+    EXPECT_EQ(found.processes[0].now.waiting_now, 1u);
+    EXPECT_DOUBLE_EQ(*found.processes[0].now.mean_wait_ns, 2e9);
 }
 
 look with_holds(std::uint64_t seconds, std::vector<hold_sample> holds) {

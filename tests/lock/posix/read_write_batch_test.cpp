@@ -33,7 +33,7 @@ protected:
             i % 2 ? read() : write();
     }
     bool takes(hf_rw_use use) {
-        hf_wait wait = hf_wait_begin(self);
+        hf_wait wait = hf_wait_begin(self, &lock.state);
         return hf_rw_take_in_turn(&lock, self, use, nullptr, &wait);
     }
 };
