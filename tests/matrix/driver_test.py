@@ -72,6 +72,12 @@ def test_a_compiler_that_has_not_been_tried_is_said():
     assert "| gcc-14: yes; gcc-12: not tried | clang-19: yes; clang-22: not tried |" in table
 
 
+def test_a_compiler_that_failed_is_no_other():
+    failing = result()
+    failing["trials"].append({"trial": "build gcc-12", "passed": False, "detail": "1 warnings"})
+    assert "| gcc-14: yes; gcc-12: no: 1 warnings |" in page.table([failing])
+
+
 def test_a_run_goes_on_with_what_has_not_passed(tmp_path):
     file, done = tmp_path / "result.json", []
 

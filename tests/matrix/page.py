@@ -17,11 +17,14 @@ def of(result, prefix):
 
 
 def builds(result, prefix):
-    tried = [each["trial"] for each in of(result, prefix)]
-    others = [name for name in result.get("planned", ()) if name.startswith(prefix) and name not in tried]
-    said = {f"{', '.join(names)}: {what}".replace("build ", ""): names
-            for names, what in ((tried, cell(of(result, prefix))), (others, "not tried"))}
-    return "; ".join(text for text, names in said.items() if names) or "not tried"
+    names = {}  # for each thing that is said, of which compilers it is
+    for each in of(result, prefix):
+        names.setdefault(cell([each]), []).append(each["trial"])
+    tried = sum(names.values(), [])
+    if others := [name for name in result.get("planned", ()) if name.startswith(prefix) and name not in tried]:
+        names["not tried"] = others
+    return "; ".join(f"{', '.join(of_them)}: {said}".replace("build ", "")
+                     for said, of_them in names.items()) or "not tried"
 
 
 def table(results):
