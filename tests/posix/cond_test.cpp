@@ -52,7 +52,7 @@ constexpr wait_call every_wait[] = {
      true, CLOCK_MONOTONIC},
 };
 
-int wait_by(const wait_call &how, pthread_cond_t *cond, pthread_mutex_t *mutex, long ms = patience_ms) {
+int wait_by(const wait_call &how, pthread_cond_t *cond, pthread_mutex_t *mutex, long ms = far_away_ms) {
     timespec at = from_now(how.clock, ms);
     return how.wait(cond, mutex, &at);
 }
@@ -249,7 +249,7 @@ TEST_P(cond_with_every_mutex, AnImpossibleDeadlineIsRefusedAndTheMutexStaysHeld)
 
 TEST_P(cond_with_every_mutex, AClockThatNobodyCanWaitByIsRefusedAndTheMutexStaysHeld) {
     ASSERT_EQ(pthread_mutex_lock(mutex), 0);
-    timespec at = from_now(CLOCK_MONOTONIC, patience_ms);
+    timespec at = from_now(CLOCK_MONOTONIC, far_away_ms);
     for (clockid_t clock : {CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, clockid_t(1234), clockid_t(-1)}) {
         EXPECT_EQ(pthread_cond_clockwait(cond, mutex, clock, &at), EINVAL) << clock;
         EXPECT_EQ(told_to_another(mutex), EBUSY) << clock;
@@ -717,7 +717,7 @@ TEST_P(every_cond, AStormOfAllFunctionsLosesNothing) {
             for (int round = 0; round < rounds; round++) {
                 EXPECT_EQ(pthread_mutex_lock(mutex), 0);
                 while (permits == 0) {
-                    timespec at = from_now(CLOCK_MONOTONIC, member == 0 ? 0 : patience_ms);
+                    timespec at = from_now(CLOCK_MONOTONIC, member == 0 ? 0 : far_away_ms);
                     int told = pthread_cond_timedwait(&cond, mutex, &at);
                     EXPECT_TRUE(told == 0 || (member == 0 && told == ETIMEDOUT)) << told;
                 }
@@ -912,7 +912,7 @@ TEST_P(cond_across_processes, PassesTurns) {
                 return false;
             while (page->turn % processes != player)
                 if (round % 2) {
-                    timespec at = from_now(CLOCK_MONOTONIC, patience_ms);
+                    timespec at = from_now(CLOCK_MONOTONIC, far_away_ms);
                     if (pthread_cond_timedwait(&page->cond, &page->mutex, &at))
                         return false;
                 } else if (pthread_cond_wait(&page->cond, &page->mutex)) {

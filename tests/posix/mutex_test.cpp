@@ -37,7 +37,7 @@ constexpr request every_request[] = {
      true, CLOCK_MONOTONIC},
 };
 
-int ask(const request &how, pthread_mutex_t *mutex, long ms = patience_ms) {
+int ask(const request &how, pthread_mutex_t *mutex, long ms = far_away_ms) {
     timespec at = from_now(how.clock, ms);
     return how.ask(mutex, &at);
 }
@@ -144,7 +144,7 @@ TEST_P(every_kind, AClockThatNobodyCanWaitByIsRefused) {
     ASSERT_EQ(pthread_mutex_lock(mutex), 0);
     in_thread([this] {
         for (clockid_t clock : {CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, clockid_t(1234), clockid_t(-1)}) {
-            timespec at = from_now(CLOCK_MONOTONIC, patience_ms);
+            timespec at = from_now(CLOCK_MONOTONIC, far_away_ms);
             EXPECT_EQ(pthread_mutex_clocklock(mutex, clock, &at), EINVAL) << clock;
         }
     });

@@ -124,7 +124,7 @@ void expect_while_held(pthread_rwlock_t *lock, std::span<const request> ways, in
         EXPECT_EQ(told_to_others(lock), free_lock) << way;
     };
     for (const request &how : ways)
-        expect(how.name, ask(how, lock, patience_ms));
+        expect(how.name, ask(how, lock, far_away_ms));
     expect("by trying", try_it(lock));
 }
 
@@ -141,7 +141,7 @@ TEST_P(every_kind, ReadersAreInsideAtTheSameTime) {
     for (const request &how : every_read) {
         std::atomic<int> inside = 0;
         team all(readers, [&](int) {
-            EXPECT_EQ(ask(how, lock, patience_ms), 0);
+            EXPECT_EQ(ask(how, lock, far_away_ms), 0);
             inside++;
             EXPECT_TRUE(eventually([&] { return inside == readers; })) << "nobody leaves before all are inside";
             EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
@@ -155,7 +155,7 @@ TEST_P(every_kind, ReadersThatWaitedForAWriterAreInsideAtTheSameTime) {
     std::atomic<int> inside = 0;
     ASSERT_EQ(pthread_rwlock_wrlock(lock), 0);
     team all(readers, [&](int member) {
-        EXPECT_EQ(ask(every_read[member], lock, patience_ms), 0);
+        EXPECT_EQ(ask(every_read[member], lock, far_away_ms), 0);
         inside++;
         EXPECT_TRUE(eventually([&] { return inside == readers; })) << "nobody leaves before all are inside";
         EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
@@ -174,7 +174,7 @@ TEST_P(every_kind, WritersThatWaitGetInOneAfterAnother) {
         std::atomic<int> been = 0;
         ASSERT_EQ(behind_reader ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock), 0);
         team all(writers, [&](int member) {
-            EXPECT_EQ(ask(every_write[member], lock, patience_ms), 0);
+            EXPECT_EQ(ask(every_write[member], lock, far_away_ms), 0);
             EXPECT_EQ(inside++, 0);
             sched_yield();
             EXPECT_EQ(--inside, 0);
@@ -204,7 +204,7 @@ TEST_P(every_kind, ALongMixtureOfReadersAndWritersExcludes) {
                 while ((writes ? pthread_rwlock_trywrlock(lock) : pthread_rwlock_tryrdlock(lock)) != 0)
                     sched_yield();
             } else {
-                EXPECT_EQ(ask(writes ? every_write[way] : every_read[way], lock, patience_ms), 0);
+                EXPECT_EQ(ask(writes ? every_write[way] : every_read[way], lock, far_away_ms), 0);
             }
             if (writes) {
                 EXPECT_EQ(writers_inside++, 0);
@@ -317,7 +317,7 @@ TEST_P(every_kind, AClockThatNobodyCanWaitByIsRefused) {
         in_thread([&] {
             for (clockid_t clock :
                  {CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, clockid_t(1234), clockid_t(-1)}) {
-                timespec at = from_now(CLOCK_MONOTONIC, patience_ms);
+                timespec at = from_now(CLOCK_MONOTONIC, far_away_ms);
                 EXPECT_EQ(pthread_rwlock_clockrdlock(lock, clock, &at), EINVAL) << clock;
                 EXPECT_EQ(pthread_rwlock_clockwrlock(lock, clock, &at), EINVAL) << clock;
             }
@@ -355,7 +355,7 @@ TEST_P(every_kind, OthersGoOnAfterReadersAndWritersGaveUp) {
         ASSERT_EQ(held_by_writer ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock), 0);
         std::atomic<int> been = 0;
         team patient(4, [&](int member) {
-            EXPECT_EQ(ask(member % 2 ? every_write[member] : every_read[member], lock, patience_ms), 0);
+            EXPECT_EQ(ask(member % 2 ? every_write[member] : every_read[member], lock, far_away_ms), 0);
             been++;
             EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
         });
@@ -383,7 +383,7 @@ TEST_P(every_kind, SignalsDoNotEndAWait) {
         std::atomic<bool> may_end = false;
         team waiting;
         waiting.add([&] {
-            EXPECT_EQ(ask(how, lock, patience_ms), 0) << how.name;
+            EXPECT_EQ(ask(how, lock, far_away_ms), 0) << how.name;
             told = true;
             EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
             while (!may_end)
@@ -483,7 +483,7 @@ TEST_P(every_recursive_kind, AReaderMayReadAgainWhileAWriterWaits) {
             EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
         });
         a_short_while();
-        EXPECT_EQ(ask(how, lock, patience_ms), 0) << how.name;
+        EXPECT_EQ(ask(how, lock, far_away_ms), 0) << how.name;
         EXPECT_EQ(pthread_rwlock_tryrdlock(lock), 0);
         for (int level = 0; level < 3; level++)
             ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
@@ -539,7 +539,7 @@ int readers_before_a_waiting_writer(pthread_rwlock_t &lock, std::chrono::millise
     std::atomic<int> early = 0;
     EXPECT_EQ(pthread_rwlock_wrlock(&lock), 0);
     team readers(3, [&](int member) {
-        EXPECT_EQ(ask(every_read[member], &lock, patience_ms), 0);
+        EXPECT_EQ(ask(every_read[member], &lock, far_away_ms), 0);
         early += !writer_was_inside;
         EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
     });
@@ -662,7 +662,7 @@ TEST(shared_rwlock, WakesWaitersOfOtherProcesses) {
     auto wait_for_it = [&](const request &how) {
         return [&] {
             page->arriving++;
-            bool got = ask(how, &page->lock, patience_ms) == 0;
+            bool got = ask(how, &page->lock, far_away_ms) == 0;
             page->been++;
             return got && pthread_rwlock_unlock(&page->lock) == 0;
         };

@@ -26,7 +26,7 @@ namespace holdfast::test {
 // What nothing takes unless something is wrong, though the machine is busy, or all programs of it were stopped for a
 // while.
 constexpr int patience_s = 600;
-constexpr long patience_ms = patience_s * 1000L;
+constexpr long far_away_ms = patience_s * 1000L;
 
 template <class Body>
 void in_thread(Body body) {
