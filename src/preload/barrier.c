@@ -11,16 +11,9 @@ static bool is_ours(pthread_barrier_t *posix) {
 }
 
 static int interposed_init(pthread_barrier_t *posix, const pthread_barrierattr_t *attributes, unsigned count) {
-    pthread_barrierattr_t shared;
-    if (HF_UNLIKELY(hf_policy_leaves_new_objects_to_glibc()) && pthread_barrierattr_init(&shared) == 0 &&
-        pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED) == 0)
-        attributes = &shared;
     int error = hf_glibc()->barrier_init(posix, attributes, count);
-    if (!error && is_ours(posix)) {
-        struct hf_barrier *barrier = hf_barrier_in(posix);
-        barrier->left = 0;
-        barrier->spin_rounds = hf_spin_history_begin();
-    }
+    if (!error && is_ours(posix))
+        hf_barrier_in(posix)->spin_rounds = hf_spin_history_begin();
     return error;
 }
 

@@ -3,7 +3,8 @@
 //
 //     a library loaded with RTLD_DEEPBIND, or into a namespace of its own     no unlock stores plainly any more; all
 //                                                                             condition variables are glibc's, and new
-//                                                                             reader-writer locks and barriers
+//                                                                             reader-writer locks; barriers have its
+//                                                                             words
 //     a program that calls glibc's functions by their other names             __pthread_mutex_*: ours, too
 //     one that asks dlsym for them by a handle of glibc's                     not seen (docs/interposer.md)
 //

@@ -131,9 +131,23 @@ static bool spin_fits(const struct hf_makers *by) {
            spin == HF_SPIN_HELD && by->spin_unlock(&spin) == 0 && spin == HF_SPIN_FREE;
 }
 
+// Rounds of one thread, which waits for nobody.
+static bool barrier_counts(const struct hf_makers *by) {
+    pthread_barrier_t barrier;
+    const struct hf_barrier *seen = hf_barrier_in(&barrier);
+    if (by->barrier_init(&barrier, NULL, 1) != 0)
+        return false;
+    for (uint32_t round = 1; round <= 3; round++) {
+        if (by->barrier_wait(&barrier) != PTHREAD_BARRIER_SERIAL_THREAD || seen->in != round || seen->let_go != round ||
+            seen->out != round)
+            return false;
+    }
+    return true;
+}
+
 static bool barrier_fits(const struct hf_makers *by) {
     enum { SOME_COUNT = 0x01020304 };
-    if (!by->barrierattr_init || !by->barrierattr_setpshared || !by->barrier_init)
+    if (!by->barrierattr_init || !by->barrierattr_setpshared || !by->barrier_init || !by->barrier_wait)
         return false;
     for (int shared = PTHREAD_PROCESS_PRIVATE; shared <= PTHREAD_PROCESS_SHARED; shared++) {
         pthread_barrierattr_t attributes;
@@ -142,10 +156,11 @@ static bool barrier_fits(const struct hf_makers *by) {
         memset(&barrier, HF_UNWRITTEN, sizeof(barrier));
         if (by->barrierattr_init(&attributes) != 0 || by->barrierattr_setpshared(&attributes, shared) != 0 ||
             by->barrier_init(&barrier, &attributes, SOME_COUNT) != 0 || seen->count != SOME_COUNT ||
-            (seen->shared != 0) != (shared == PTHREAD_PROCESS_SHARED) || seen->tickets != 0 || seen->rounds != 0)
+            (seen->shared != 0) != (shared == PTHREAD_PROCESS_SHARED) || seen->in != 0 || seen->let_go != 0 ||
+            seen->out != 0)
             return false;
     }
-    return true;
+    return barrier_counts(by);
 }
 
 bool hf_layout_fits(enum hf_object object, const struct hf_makers *makers) {

@@ -56,9 +56,9 @@ static inline bool hf_policy_is_ours(enum hf_object object) {
            (policy == HF_POLICY_UNDECIDED && hf_policy_decide(object) == HF_POLICY_OURS);
 }
 
-// From now on every condition variable is glibc's, and each reader-writer lock and barrier that is initialised later
-// is, as if it were process-shared: a library that reaches glibc's functions past ours may use it, too (deepbind.c). Of
-// these two, what is in use stays as it is.
+// From now on every condition variable is glibc's, and each reader-writer lock that is initialised later is, as if it
+// were process-shared: a library that reaches glibc's functions past ours may use it, too (deepbind.c). Those that are
+// in use stay as they are.
 void hf_policy_leave_objects_to_glibc(void);
 bool hf_policy_leaves_new_objects_to_glibc(void);
 

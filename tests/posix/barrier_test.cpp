@@ -5,6 +5,7 @@
 // (posix/soak) it fails, aborts or is stuck.
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <pthread.h>
@@ -252,6 +253,26 @@ TEST(barrier, AttributesSayWhatTheyWereSetTo) {
     EXPECT_EQ(pthread_barrierattr_getpshared(&attributes, &shared), 0);
     EXPECT_EQ(shared, PTHREAD_PROCESS_SHARED);
     EXPECT_EQ(pthread_barrierattr_destroy(&attributes), 0);
+}
+
+// glibc's words and Holdfast's: in, how many are let go, count, shared, out. Their numbers end at the last multiple of
+// the count below 2^31, and begin anew. Shown able to fail: without begin_anew it is stuck.
+TEST(barrier, NumbersBeginAnew) {
+    constexpr unsigned threads = 3, last = INT32_MAX - INT32_MAX % threads;
+    for (unsigned rounds_before : {1, 2, 99}) {
+        made_barrier made(threads, PTHREAD_PROCESS_PRIVATE);
+        auto *words = reinterpret_cast<uint32_t *>(&made.barrier);
+        words[0] = words[1] = words[4] = last - rounds_before * threads;
+        std::atomic<int> serial = 0;
+        {
+            team all(threads, [&](int) {
+                for (int round = 0; round < 100; round++)
+                    serial += pthread_barrier_wait(&made.barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
+            });
+        }
+        EXPECT_EQ(serial, 100);
+        EXPECT_EQ(words[0], (100 - rounds_before) * threads);
+    }
 }
 
 TEST(shared_barrier, HoldsProcessesTogether) {

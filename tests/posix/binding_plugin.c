@@ -8,6 +8,7 @@
 EXPORTED void binding_plugin_count(pthread_mutex_t *mutex, long *value, int times);
 EXPORTED int binding_plugin_wait_for(int *value, pthread_mutex_t *mutex, pthread_cond_t *cond);
 EXPORTED void binding_plugin_hold(pthread_rwlock_t *rwlock, pthread_barrier_t *begins, pthread_barrier_t *ends);
+EXPORTED int binding_plugin_meet(pthread_barrier_t *barrier, int rounds);
 EXPORTED const char *binding_plugin_finds_lock_in(void);
 
 // Until it is not 0; gives up after a minute.
@@ -30,6 +31,14 @@ void binding_plugin_hold(pthread_rwlock_t *rwlock, pthread_barrier_t *begins, pt
     pthread_barrier_wait(begins);
     pthread_barrier_wait(ends);
     pthread_rwlock_unlock(rwlock);
+}
+
+// Returns in how many of so many rounds it was the one to which the barrier tells that.
+int binding_plugin_meet(pthread_barrier_t *barrier, int rounds) {
+    int told = 0;
+    for (int round = 0; round < rounds; round++)
+        told += pthread_barrier_wait(barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
+    return told;
 }
 
 void binding_plugin_count(pthread_mutex_t *mutex, long *value, int times) {

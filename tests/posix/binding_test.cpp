@@ -6,10 +6,12 @@
 // names not exported.
 // New objects that stay Holdfast's: ALibraryThatIsBoundToGlibcSharesWhatIsMadeLater hangs. Condition variables that
 // stay Holdfast's, waiters that are not woken when they do not, or a number left in one that has none:
-// ALibraryThatIsBoundToGlibcSharesConditionVariables fails after a minute.
+// ALibraryThatIsBoundToGlibcSharesConditionVariables fails after a minute. Barriers with words of their own:
+// ALibraryThatIsBoundToGlibcMeetsAtBarriers hangs.
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mutex>
@@ -190,6 +192,49 @@ TEST(binding, ALibraryThatIsBoundToGlibcSharesMutexes) {
     bound_to_glibc.join();
     EXPECT_EQ(value, 2L * times);
     EXPECT_EQ(pthread_mutex_destroy(&mutex), 0);
+}
+
+// Made and used before such a library is loaded. Every second thread comes by glibc's functions, and is waited for by
+// the one that destroys the barrier by the program's.
+TEST(binding, ALibraryThatIsBoundToGlibcMeetsAtBarriers) {
+    constexpr int rounds = 5000;
+    pthread_barrier_t all, pairs;
+    ASSERT_EQ(pthread_barrier_init(&all, nullptr, 4), 0);
+    ASSERT_EQ(pthread_barrier_init(&pairs, nullptr, 2), 0);
+    auto meet_here = [](pthread_barrier_t *barrier, int times) {
+        int told = 0;
+        for (int round = 0; round < times; round++)
+            told += pthread_barrier_wait(barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
+        return told;
+    };
+    {
+        std::thread other([&] { meet_here(&pairs, 3); });
+        meet_here(&pairs, 3);
+        other.join();
+    }
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    ASSERT_NE(library, nullptr) << dlerror();
+    auto *meet_there = find<int(pthread_barrier_t *, int)>(library, "binding_plugin_meet");
+    for (pthread_barrier_t *barrier : {&all, &pairs}) {
+        std::atomic<int> told = 0;
+        std::vector<std::thread> members;
+        for (int i = 0; i < (barrier == &all ? 4 : 2); i++)
+            members.emplace_back([&, i] { told += i % 2 ? meet_here(barrier, rounds) : meet_there(barrier, rounds); });
+        for (std::thread &member : members)
+            member.join();
+        EXPECT_EQ(told, rounds);
+        EXPECT_EQ(pthread_barrier_destroy(barrier), 0);
+    }
+    for (int round = 0; round < 300; round++) {
+        auto *own = new pthread_barrier_t;
+        pthread_barrier_init(own, nullptr, 2);
+        std::thread there([&, own] { meet_there(own, 1); });
+        meet_here(own, 1);
+        EXPECT_EQ(pthread_barrier_destroy(own), 0); // which waits until the other one is out
+        std::memset(own, 0xff, sizeof(*own));
+        there.join();
+        delete own;
+    }
 }
 
 // What is made after such a library was loaded: each side waits for the other, both ways.

@@ -55,7 +55,7 @@ static int barrier_is_holdfasts(void) {
     pthread_barrier_t barrier;
     memset(&barrier, 0xaa, sizeof(barrier));
     pthread_barrier_init(&barrier, NULL, 2);
-    return word_of(&barrier, 20) == 0;
+    return word_of(&barrier, 24) == 0;
 }
 
 // glibc counts readers from bit 3 on.

@@ -72,8 +72,7 @@ void print_counters(const session &session, const std::string &lock) {
             counters.short_of_memory);
     if (counters.bound_apart > 0)
         say("  libraries with bindings of their own (RTLD_DEEPBIND, dlmopen): condition variables, and reader-writer "
-            "locks and barriers made since, are glibc's; if such a library uses older ones, run with --conf "
-            "rwlock:glibc,barrier:glibc\n");
+            "locks made since, are glibc's; if such a library uses older ones, run with --conf rwlock:glibc\n");
 }
 
 void print_monitor_totals(const session &session) {

@@ -141,12 +141,11 @@ constexpr reservation reservations[] = {
     {"pthread_rwlockattr_setpshared", "process-shared reader-writer locks, if any, stay glibc's"},
     {"pthread_barrierattr_setpshared", "process-shared barriers, if any, stay glibc's"},
     {"sem_wait", "semaphores stay glibc's"},
-    {"dlopen",
-     "it may load more libraries while it runs, which are not looked at here: one that it loads with "
-     "RTLD_DEEPBIND uses glibc's locks, and reader-writer locks and barriers that it shares with such a library "
-     "need --conf rwlock:glibc,barrier:glibc; 'holdfast run --stats' tells whether there was one"},
-    {"dlmopen", "it may load a second C library (dlmopen): reader-writer locks and barriers that are shared with what "
-                "uses that one need --conf rwlock:glibc,barrier:glibc"},
+    {"dlopen", "it may load more libraries while it runs, which are not looked at here: one that it loads with "
+               "RTLD_DEEPBIND uses glibc's locks, and reader-writer locks that it shares with such a library "
+               "need --conf rwlock:glibc; 'holdfast run --stats' tells whether there was one"},
+    {"dlmopen", "it may load a second C library (dlmopen): reader-writer locks that are shared with what "
+                "uses that one need --conf rwlock:glibc"},
 };
 
 struct all_imports {
@@ -341,10 +340,10 @@ program_examination examine_process(pid_t pid) {
     auto [mapped, c_libraries] = code_mapped_by(pid);
     conclude(found, fmt::format("/proc/{}/exe", pid), mapped);
     if (c_libraries > 1)
-        found.notes.push_back(fmt::format(
-            "it has {} C libraries (dlmopen): reader-writer locks and barriers that are shared between them "
-            "need --conf rwlock:glibc,barrier:glibc",
-            c_libraries));
+        found.notes.push_back(
+            fmt::format("it has {} C libraries (dlmopen): reader-writer locks that are shared between them "
+                        "need --conf rwlock:glibc",
+                        c_libraries));
     bool interposed =
         std::ranges::any_of(mapped, [](const path &file) { return file.filename() == preload_library().filename(); });
     if (found.is == verdict::helped && interposed) {

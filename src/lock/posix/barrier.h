@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A barrier whose waiters spin while that pays and sleep otherwise. Its fields lie where glibc keeps its own
-// (preload/barrier_layout.h).
+// A barrier whose waiters spin while that pays and sleep otherwise. Its words are those of glibc's barriers since 2.25,
+// and mean the same, so that threads which reach glibc's functions past ours meet ours at one barrier (deepbind.c).
 //
-// Each arrival takes a ticket; ticket / count is the round. The last one of a round adds one to `rounds`, which the
-// others wait for. With more threads than `count` a round may fill up before the one before it has been said to be
-// complete; then those who wait longer are let go first, and nobody is let go whose round is not full.
-// `rounds` may wrap, but fewer than 2^31 of them may pass before a thread that was let go has looked (unchecked).
+// Each arrival has a number, from 1 on, and those up to `let_go`, a multiple of `count`, may leave. With more threads
+// than `count` several rounds may be under way: a thread that finds that its number fills one ends all that are full.
 //
-// barrier.B1  Together. Nobody leaves before all tickets of its round are taken.
-// barrier.B2  Nobody stays. Each full round adds one to `rounds` and then wakes all; a waiter sleeps on the `rounds` it
-//     saw.
-// barrier.B3  `left` is the last touch. The destroyer waits until as many have left as had tickets of full rounds.
+//     arrives: in + 1, which is its number --> some round is full by then: let_go = the last such number, wakes all
+//                    |                                          |
+//                    +--> polls, sleeps --- number <= let_go ---+--> leaves: out + 1
+//
+// Numbers end at the last multiple of `count` below 2^31. A thread that comes later waits until `in` is 0,
+// for the last to leave of those before begins anew: let_go and out become 0, then in does, then it wakes those that wait for that.
+//
+// barrier.B1  Together. Nobody leaves before all of its round have arrived.
+// barrier.B2  Nobody stays. Each full round moves `let_go`, and the thread that moves it wakes all; a waiter sleeps on the `let_go`
+//     it saw.
+// barrier.B3  `out` is the last touch, but for a thread that begins anew, whose last one is `in`. The destroyer makes `out` what
+//     it would be at the last number; are others still to leave, the last of them begins anew, and it waits for that.
 // Modelled in verify/lock/barrier.pml.
 #ifndef HF_LOCK_POSIX_BARRIER_H
 #define HF_LOCK_POSIX_BARRIER_H
@@ -21,11 +27,12 @@
 #include "lock/wait/spin_history.h"
 
 struct hf_barrier {
-    uint64_t tickets; // taken so far
-    uint32_t count;   // threads a round
-    uint32_t shared;  // glibc's: not 0 when it is for several processes
-    uint32_t rounds;  // that were full
-    uint32_t left;
+    uint32_t in; // arrivals
+    uint32_t let_go;
+    uint32_t count;  // threads a round
+    uint32_t shared; // glibc's: not 0 when it is for several processes
+    uint32_t out;    // how many have left
+    uint32_t unused;
     struct hf_spin_history spin_rounds;
 };
 
