@@ -20,7 +20,8 @@ static void sleep_while_above(uint32_t *word, uint32_t limit) {
         hf_futex_wait(word, now, NULL);
 }
 
-// Acquire and release: what each thread did before is visible to all that leave, by way of the thread that ends the round.
+// Acquire and release: what each thread did before is visible to all that leave, by way of the one that ends the
+// round.
 static uint32_t arrive(struct hf_barrier *barrier) {
     for (;;) {
         uint32_t number = hf_fetch_add_acq_rel(&barrier->in, 1) + 1;

@@ -9,14 +9,14 @@
 //                    |                                          |
 //                    +--> polls, sleeps --- number <= let_go ---+--> leaves: out + 1
 //
-// Numbers end at the last multiple of `count` below 2^31. A thread that comes later waits until `in` is 0,
-// for the last to leave of those before begins anew: let_go and out become 0, then in does, then it wakes those that wait for that.
+// Numbers end at the last multiple of `count` below 2^31. A thread that comes later waits until `in` is 0: the last to
+// leave of those before begins anew. let_go and out become 0, then `in` does, and those that wait for that are woken.
 //
 // barrier.B1  Together. Nobody leaves before all of its round have arrived.
-// barrier.B2  Nobody stays. Each full round moves `let_go`, and the thread that moves it wakes all; a waiter sleeps on the `let_go`
-//     it saw.
-// barrier.B3  `out` is the last touch, but for a thread that begins anew, whose last one is `in`. The destroyer makes `out` what
-//     it would be at the last number; are others still to leave, the last of them begins anew, and it waits for that.
+// barrier.B2  Nobody stays. Each full round moves `let_go`, and the thread that moves it wakes all; a waiter sleeps on
+//     the `let_go` that it saw.
+// barrier.B3  `out` is the last touch; of the thread that begins anew `in` is. The destroyer makes `out` what it would
+//     be at the last number; are others still to leave, the last of them begins anew, and it waits for that.
 // Modelled in verify/lock/barrier.pml.
 #ifndef HF_LOCK_POSIX_BARRIER_H
 #define HF_LOCK_POSIX_BARRIER_H
