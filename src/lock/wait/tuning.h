@@ -121,7 +121,6 @@ enum {
 
 // Timed sleeps of waiters whom nobody wakes.
 enum {
-    HF_BARRIER_SLEEP_NS = 50 * 1000,  // until the last has left a barrier that is destroyed
     HF_SPIN_SLEEP_NS_MIN = 20 * 1000, // at a spinlock, twice as long each time
     HF_SPIN_SLEEP_NS_MAX = 1000 * 1000,
 };
