@@ -6,7 +6,7 @@
 //   KEYS     so many keys are there before anybody locks; 32 if not said: a value of one more takes memory
 //
 // Shown able to fail: with a key taken whose value lies outside of threads (find_exit_key in thread/thread_record.c),
-// and without `errno = saved_errno` in hf_thread_record_acquire.
+// and with errno overwritten in hf_thread_record_acquire.
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
