@@ -397,14 +397,13 @@ struct signallers_mutex {
 };
 
 // Many jumps, at any instant of a wait: a time-out by SIGALRM's like as programs have it.
-TEST_F(WaitsThatAreLeft, AgainAndAgainBySiglongjmpWhileOthersSignal) {
+// Disabled, a known fault: of 600 runs beside each other 6 hang or crash, when a jump comes between the lock of the
+// condition variable's list and the mark of it. --gtest_also_run_disabled_tests runs it.
+TEST_F(WaitsThatAreLeft, DISABLED_AgainAndAgainBySiglongjmpWhileOthersSignal) {
     if (!mutex_can_be_left()) // a handler may come while the mutex is taken again
         GTEST_SKIP() << "the lock's queue has no way out";
     if (!condition_can_be_left_at_any_instant())
         GTEST_SKIP() << "glibc's condition variables may hang after a jump";
-    if (!std::getenv("HF_JUMPS_AT_ANY_INSTANT"))
-        GTEST_SKIP() << "a known fault, glibc's too: of 600 runs beside each other 6 hang or crash, when a jump comes "
-                        "between the list's lock and the mark of it; HF_JUMPS_AT_ANY_INSTANT=1 runs it";
     signallers_mutex shared;
     pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
     leaves_by = way::jump;
