@@ -19,15 +19,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Carrier extends Thread {
     static final int CHAIN_MAX = 64;
-    private static final VarHandle ASLEEP;
-
-    static {
-        try {
-            ASLEEP = MethodHandles.lookup().findVarHandle(Carrier.class, "asleep", boolean.class);
-        } catch (ReflectiveOperationException impossible) {
-            throw new ExceptionInInitializerError(impossible);
-        }
-    }
+    private static final VarHandle ASLEEP = Fields.handle(MethodHandles.lookup(), "asleep", boolean.class);
 
     final CesScheduler home;
     final int slot;

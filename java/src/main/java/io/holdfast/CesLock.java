@@ -50,18 +50,9 @@ public final class CesLock implements Lock {
     private static final long BITS = WAITED | WOKEN;
     private static final int POLLS = Integer.getInteger("holdfast.ces.polls", 32); // of a lock nobody waits for
     private static final int TRIES_MAX = 3; // in vain, before the lock is given and not only freed
-    private static final VarHandle WORD;
-    private static final VarHandle ARRIVALS;
+    private static final VarHandle WORD = Fields.handle(MethodHandles.lookup(), "word", long.class);
+    private static final VarHandle ARRIVALS = Fields.handle(MethodHandles.lookup(), "arrivals", Waiter.class);
 
-    static {
-        try {
-            MethodHandles.Lookup lookup = MethodHandles.lookup();
-            WORD = lookup.findVarHandle(CesLock.class, "word", long.class);
-            ARRIVALS = lookup.findVarHandle(CesLock.class, "arrivals", Waiter.class);
-        } catch (ReflectiveOperationException impossible) {
-            throw new ExceptionInInitializerError(impossible);
-        }
-    }
 
     private volatile long word;
     private volatile Waiter arrivals;
@@ -69,8 +60,7 @@ public final class CesLock implements Lock {
     private int again; // how often it locked beyond the first time
     private long sections; // that have ended
     private final Exploration exploration;
-    private Waiter first;
-    private Waiter last;
+    private final WaiterQueue queue = new WaiterQueue();
 
     /** A free lock. */
     public CesLock() {
@@ -406,27 +396,21 @@ public final class CesLock implements Lock {
 
     private Waiter firstWaiter() {
         for (;;) {
-            if (first == null) {
+            if (queue.first() == null) {
                 takeArrivals();
             }
+            Waiter first = queue.first();
             if (first == null || !first.hasLeft()) {
                 return first;
             }
-            removeFirst();
+            queue.removeFirst();
         }
     }
 
     /** Takes it, the first, out of the queue; false if it has left. */
     private boolean choose(Waiter next) {
-        removeFirst();
+        queue.removeFirst();
         return next.advance(Waiter.WAITING, Waiter.CHOSEN);
-    }
-
-    private void removeFirst() {
-        first = first.next;
-        if (first == null) {
-            last = null;
-        }
     }
 
     private void takeArrivals() {
@@ -439,24 +423,14 @@ public final class CesLock implements Lock {
             one = below;
         }
         if (oldest != null) {
-            append(oldest, youngest);
+            queue.append(oldest, youngest);
         }
-    }
-
-    private void append(Waiter from, Waiter to) {
-        if (last == null) {
-            first = from;
-        } else {
-            last.next = from;
-        }
-        last = to;
     }
 
     /** A waiter that was signalled. */
     private void enqueue(Waiter one) {
         takeArrivals();
-        one.next = null;
-        append(one, one);
+        queue.append(one);
         long seen;
         do {
             seen = word;
@@ -491,8 +465,7 @@ public final class CesLock implements Lock {
 
     private final class CesCondition implements Condition {
         // The waiters, LISTED but for those that are about to leave: the owner's.
-        private Waiter listed;
-        private Waiter lastListed;
+        private final WaiterQueue listed = new WaiterQueue();
 
         @Override
         public void await() throws InterruptedException {
@@ -525,7 +498,7 @@ public final class CesLock implements Lock {
         @Override
         public void signal() {
             requireOwner(id(Thread.currentThread()));
-            while (listed != null && !signalFirst()) {
+            while (listed.first() != null && !signalFirst()) {
                 // that one has left
             }
         }
@@ -533,18 +506,14 @@ public final class CesLock implements Lock {
         @Override
         public void signalAll() {
             requireOwner(id(Thread.currentThread()));
-            while (listed != null) {
+            while (listed.first() != null) {
                 signalFirst();
             }
         }
 
         /** False if it has left: java.L5. */
         private boolean signalFirst() {
-            Waiter one = listed;
-            listed = one.next;
-            if (listed == null) {
-                lastListed = null;
-            }
+            Waiter one = listed.removeFirst();
             if (!one.advance(Waiter.LISTED, Waiter.WAITING)) {
                 return false;
             }
@@ -571,7 +540,7 @@ public final class CesLock implements Lock {
             requireOwner(me);
             Waiter own = new Waiter(thread, Carrier.homeHere(), Waiter.LISTED, 0);
             Wait untilOwner = new Wait(false);
-            list(own);
+            listed.append(own);
             int locked = again;
             again = 0;
             release(me);
@@ -585,7 +554,7 @@ public final class CesLock implements Lock {
             }
             if (!signalled) {
                 acquire(thread, me, untilOwner);
-                unlist(own);
+                listed.remove(own); // if a signal has not taken it out
             } else {
                 waitLinked(own, me, untilOwner);
                 if (owner(word) != me) {
@@ -598,36 +567,6 @@ public final class CesLock implements Lock {
                 thread.interrupt();
             }
             return signalled;
-        }
-
-        private void list(Waiter own) {
-            if (lastListed == null) {
-                listed = own;
-            } else {
-                lastListed.next = own;
-            }
-            lastListed = own;
-        }
-
-        /** If a signal has not taken it out. */
-        private void unlist(Waiter own) {
-            Waiter before = null;
-            Waiter one = listed;
-            while (one != null && one != own) {
-                before = one;
-                one = one.next;
-            }
-            if (one == null) {
-                return;
-            }
-            if (before == null) {
-                listed = own.next;
-            } else {
-                before.next = own.next;
-            }
-            if (lastListed == own) {
-                lastListed = before;
-            }
         }
     }
 }

@@ -107,7 +107,7 @@ public final class CesScheduler implements ThreadFactory, AutoCloseable {
             }
         };
         if (isSupported()) {
-            return JdkThreads.newVirtualThread(executor, null, counted);
+            return JdkThreads.newVirtualThread(executor, counted);
         }
         Thread thread = Thread.ofVirtual().unstarted(() -> {
             try {

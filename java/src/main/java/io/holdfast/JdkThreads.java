@@ -42,9 +42,9 @@ final class JdkThreads {
     }
 
     /** Requires that nothing is missing. */
-    static Thread newVirtualThread(Executor scheduler, String name, Runnable task) {
+    static Thread newVirtualThread(Executor scheduler, Runnable task) {
         try {
-            return (Thread) NEW_VIRTUAL_THREAD.invokeExact(scheduler, name, 0, task);
+            return (Thread) NEW_VIRTUAL_THREAD.invokeExact(scheduler, (String) null, 0, task);
         } catch (RuntimeException | Error thrown) {
             throw thrown;
         } catch (Throwable checked) {

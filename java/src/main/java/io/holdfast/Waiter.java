@@ -25,18 +25,9 @@ final class Waiter {
     static final int WOKEN = 3; // must try to acquire
     static final int LEFT = 4; // nobody waits here any more
 
-    private static final VarHandle STATE;
-    private static final VarHandle BELOW;
+    private static final VarHandle STATE = Fields.handle(MethodHandles.lookup(), "state", int.class);
+    private static final VarHandle BELOW = Fields.handle(MethodHandles.lookup(), "below", Waiter.class);
 
-    static {
-        try {
-            MethodHandles.Lookup lookup = MethodHandles.lookup();
-            STATE = lookup.findVarHandle(Waiter.class, "state", int.class);
-            BELOW = lookup.findVarHandle(Waiter.class, "below", Waiter.class);
-        } catch (ReflectiveOperationException impossible) {
-            throw new ExceptionInInitializerError(impossible);
-        }
-    }
 
     final Thread thread;
     final CesScheduler home; // on whose carriers the thread runs, or null
