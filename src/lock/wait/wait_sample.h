@@ -46,9 +46,8 @@ static inline bool hf_cpu_is_to_be_left(const struct hf_wait_sample *sample) {
 // The thread has left its CPU to others: its next turn begins.
 static inline void hf_sample_after_yield(struct hf_wait_sample *sample, struct hf_thread_record *self,
                                          const hf_release_count *releases) {
-    sample->now_ns = hf_monotonic_ns();
+    hf_sample_releases(sample, releases);
     hf_turn_begin(&self->turn, sample->now_ns);
-    sample->releases = hf_load_relaxed(releases);
 }
 
 #endif
