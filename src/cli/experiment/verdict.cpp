@@ -2,8 +2,10 @@
 #include "cli/experiment/verdict.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <chrono>
 #include <fmt/core.h>
+#include <fstream>
+#include <thread>
 
 #include "cli/experiment/usable_cpus.hpp"
 #include "measure/bootstrap.hpp"
@@ -17,6 +19,26 @@ constexpr unsigned rounds_enough = 7;
 
 unsigned more_than(unsigned rounds) {
     return std::max(rounds_enough, 2 * rounds + 1);
+}
+
+// Threads that run or want to, but for the caller, in the mean over a tenth of a second. Not the load average: what was
+// built or measured a minute ago is in that.
+double others_running() {
+    constexpr unsigned looks = 20;
+    constexpr std::chrono::milliseconds apart(5);
+    double sum = 0;
+    for (unsigned look = 0; look < looks; look++) {
+        std::ifstream file("/proc/loadavg");
+        std::string averages;
+        unsigned running = 0;
+        for (int i = 0; i < 3; i++)
+            file >> averages;
+        if (!(file >> running)) // a fourth one: running/all
+            return 0;
+        sum += running - std::min(running, 1U);
+        std::this_thread::sleep_for(apart);
+    }
+    return sum / looks;
 }
 
 } // namespace
@@ -44,13 +66,10 @@ std::string verdict_on(const std::string &lock, const std::vector<double> &ratio
 }
 
 std::string why_machine_is_busy() {
-    double load = 0;
+    double load = others_running();
     std::size_t cpus = usable_cpus().size();
-    if (cpus == 0 || getloadavg(&load, 1) != 1)
-        return "";
-    // One of them may be what has just been built or tried.
-    constexpr double of_a_cpu = 0.5;
-    if (load < of_a_cpu * static_cast<double>(cpus) + of_a_cpu)
+    constexpr double of_a_cpu = 0.25;
+    if (cpus == 0 || load < of_a_cpu * static_cast<double>(cpus))
         return "";
     return fmt::format("this machine is busy (load {:.1f} on {}): these are not measurements", load,
                        format_number_of(static_cast<unsigned>(cpus), "CPU"));

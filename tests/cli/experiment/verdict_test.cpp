@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Sentences at the end. Shown able to fail: each comparison turned round.
+// Sentences at the end. Shown able to fail: each comparison turned round; nothing seen of others that run.
 #include "cli/experiment/verdict.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace holdfast::cli {
 namespace {
@@ -21,6 +23,22 @@ TEST(verdict, says_what_to_do) {
                                                       "glibc's");
     EXPECT_EQ(verdict_on("mcs", {2}, 1),
               "mcs: 2.00 times glibc in 1 round: too few to tell: take more rounds (--rounds 7)");
+}
+
+// At once: the load average would know of them a minute later, and for a minute after they have ended.
+TEST(verdict, says_that_others_run) {
+    std::atomic<bool> over = false;
+    std::vector<std::thread> others;
+    for (unsigned i = 0; i < std::thread::hardware_concurrency(); i++)
+        others.emplace_back([&over] {
+            while (!over) {
+            }
+        });
+    std::string busy = why_machine_is_busy();
+    over = true;
+    for (std::thread &each : others)
+        each.join();
+    EXPECT_TRUE(busy.starts_with("this machine is busy (load ")) << busy;
 }
 
 } // namespace
