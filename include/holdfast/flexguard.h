@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // FlexGuard: a mutex whose waiters spin while every lock holder is running and block from the moment the kernel
-// reports that one is not (Laforet et al., SOSP '25, section 3). Without a Preemption Monitor its waiters block.
+// reports that one is not (Laforet et al., SOSP '25, section 3). Without a Preemption Monitor its waiters
+// block, but poll a lock that is released all the time.
 //
 // Guarantees: mutual exclusion; no wake-up is lost, whatever the monitor says or does; waiting threads that spin are
 // bounded in number of polls. Not guaranteed: first come, first served. Requires that all who use one lock use the same

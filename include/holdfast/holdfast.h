@@ -20,7 +20,8 @@ extern "C" {
 HF_API const char *hf_version(void);
 
 // Is a Preemption Monitor telling this process when critical sections are preempted? False means that FlexGuard's
-// waiters block. A process finds its monitor when it starts, through HOLDFAST_SOCKET (set by `holdfast run`).
+// waiters block, but for locks that are released all the time. A process finds its monitor when it starts, or a
+// preloaded one later, through HOLDFAST_SOCKET (set by `holdfast run`) or at the service's place.
 HF_API bool hf_monitor_present(void);
 
 #ifdef __cplusplus

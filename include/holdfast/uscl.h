@@ -38,7 +38,7 @@ static inline void hf_uscl_init(hf_uscl_t *lock) {
 }
 
 // Gives back what the lock has allocated. Requires that nobody uses it. Not needed for correctness: a lock that is not
-// destroyed keeps some hundred bytes, which the next lock at the same address takes over.
+// destroyed keeps some hundreds of bytes, which the next lock at the same address takes over.
 HF_API void hf_uscl_destroy(hf_uscl_t *lock);
 
 // Sets the length of the lock's slices, from the next slice on: 0 (a slice is one critical section) to
@@ -59,7 +59,8 @@ HF_API void hf_uscl_set_work_conserving(hf_uscl_t *lock, bool work_conserving);
 HF_API int hf_uscl_set_inactive(hf_uscl_t *lock, uint32_t inactive_ms);
 
 // Puts the calling thread into a class: threads of one class have a share in common, of every lock. 0: a class of its
-// own, as every thread has when it starts. The weight of a class is that of the thread that began its last slice.
+// own, as every thread has when it starts. The weight of a class is that of the thread of it that came last, looked up
+// at most each millisecond.
 // Requires that the caller holds no lock of this kind.
 HF_API void hf_uscl_set_class(uint32_t number);
 
