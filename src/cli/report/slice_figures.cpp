@@ -44,7 +44,7 @@ section slice_section(const slice_measurement &of, const std::string &name) {
                     of.about().at("kernel").get<std::string>());
     for (unsigned threads : of.grid().threads) {
         slice_grid grid = of.grid();
-        grid.threads = {threads};
+        grid.threads.assign(1, threads); // gcc 12 warns of an assigned list of one (-Warray-bounds)
         bool is_first = true;
         for (const grid_table &one : grid.tables(of.records())) {
             figure shown{.name = fmt::format("{}-{}-{}", name, threads, one.name),
