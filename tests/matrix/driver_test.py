@@ -19,6 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import page
+import part
 import trials
 from chroot import Chroot
 
@@ -32,12 +33,14 @@ def driver():
 
 
 def result(suite="trixie", glibc="2.41", passed=True):
-    return {"suite": suite, "glibc": glibc, "trials": [
+    tried = [
         {"trial": "objects", "passed": passed, "detail": "all" if passed else "not Holdfast's: cond"},
         {"trial": "exports", "passed": True, "detail": "1 checked"},
         {"trial": "conformance", "passed": True, "detail": "7 tests, 70 cases"},
         {"trial": "build gcc-14", "passed": True, "detail": "no warning"},
-        {"trial": "build clang-19", "passed": True, "detail": "no warning"}]}
+        {"trial": "build clang-19", "passed": True, "detail": "no warning"}]
+    return {"suite": suite, "glibc": glibc, "trials": [{**each, "commit": "abc1234"} for each in tried],
+            "planned": [each["trial"] for each in tried]}
 
 
 def test_every_suite_has_compilers():
@@ -52,30 +55,36 @@ def test_an_unknown_suite_is_wrong_usage():
     assert end.value.code == 2
 
 
-def test_the_page_keeps_all_but_its_part():
-    text = f"before\n{page.BEGIN}\nstale\n{page.END}\nafter\n"
-    written = page.with_section(text, [result()])
-    assert written.startswith("before\n") and written.endswith(f"{page.END}\nafter\n") and "stale" not in written
-    assert page.with_section(written, [result()]) == written
+EMPTY = f"before\n{page.BEGIN}\nstale\n{part.END}\nbetween\n{page.BEGIN_COMPILERS}\nstale\n{part.END}\nafter\n"
+
+
+def test_the_page_keeps_all_but_its_parts():
+    written = page.with_parts(EMPTY, [result()])
+    assert written.startswith("before\n") and written.endswith(f"{part.END}\nafter\n") and "stale" not in written
+    assert f"{part.END}\nbetween\n" in written
+    assert page.with_parts(written, [result()]) == written
     with pytest.raises(ValueError):
-        page.with_section("no marks", [result()])
+        page.with_parts("no marks", [result()])
 
 
-def test_rows_go_by_the_number_of_glibc_and_failures_are_said():
-    table = page.table([result("sid", "2.43", passed=False), result("bookworm", "2.36")])
-    assert table.index("bookworm") < table.index("sid")
-    assert "| sid | 2.43 | no: not Holdfast's: cond | yes | 7 tests, 70 cases | gcc-14: yes | clang-19: yes |" in table
+def test_failures_are_said_and_commits():
+    text = page.with_parts(EMPTY, [result("bookworm", "2.36"), result("sid", "2.43", passed=False)])
+    assert "| sid | 2.43 | no: not Holdfast's: cond | yes | 7 tests, 70 cases | abc1234 |" in text
+    assert "| sid | gcc-14 | the product | yes | abc1234 |" in text
+    assert "| sid | clang-19 | the BPF programs | yes | abc1234 |" in text
 
 
-def test_a_compiler_that_has_not_been_tried_is_said():
-    table = page.table([{**result(), "planned": ["conformance", "build gcc-14", "build gcc-12", "build clang-22"]}])
-    assert "| gcc-14: yes; gcc-12: not tried | clang-19: yes; clang-22: not tried |" in table
-
-
-def test_a_compiler_that_failed_is_no_other():
-    failing = result()
-    failing["trials"].append({"trial": "build gcc-12", "passed": False, "detail": "1 warnings"})
-    assert "| gcc-14: yes; gcc-12: no: 1 warnings |" in page.table([failing])
+def test_a_compiler_that_has_not_been_tried_is_said_or_is_as_the_page_had_it():
+    here = {**result(), "planned": ["conformance", "build gcc-14", "build gcc-12"]}
+    first = page.with_parts(EMPTY, [here])
+    assert "| trixie | gcc-12 | the product | not tried | not tried |" in first
+    elsewhere = {**here, "trials": [{"trial": "build gcc-12", "passed": False, "detail": "1 warnings: a | b",
+                                     "commit": "1111111"}], "glibc": ""}
+    second = page.with_parts(first, [elsewhere])
+    assert "| trixie | 2.41 | yes | yes | 7 tests, 70 cases | abc1234 |" in second
+    assert "| trixie | gcc-14 | the product | yes | abc1234 |" in second
+    assert "| trixie | gcc-12 | the product | no: 1 warnings: a \\| b | 1111111 |" in second
+    assert page.with_parts(second, [{**elsewhere, "trials": []}]) == second
 
 
 def test_a_run_goes_on_with_what_has_not_passed(tmp_path):
@@ -91,10 +100,9 @@ def test_a_run_goes_on_with_what_has_not_passed(tmp_path):
         kept = {"trials": []}
         done.clear()
         names = {name: lambda name=name: trial(name) for name in ("a", "b", "c")}
-        for outcome in trials.carry_out(names, trials.passed_in(file)):
+        for outcome in trials.carry_out(names, trials.passed_in(file, names)):
             kept["trials"].append(outcome.as_json())
-            trials.keep(file, kept)
-        trials.keep(file, {**kept, "over": True})
+            trials.keep(file, trials.with_others(file, kept))
         return list(done)
 
     with pytest.raises(KeyboardInterrupt):
@@ -102,6 +110,7 @@ def test_a_run_goes_on_with_what_has_not_passed(tmp_path):
     assert done == ["a"]
     assert run("ac") == ["b", "c"]
     assert run("abc") == ["b"]
+    assert [each["trial"] for each in trials.kept(file)["trials"]] == ["a", "b", "c"]
     assert run("abc") == ["a", "b", "c"]
 
 
@@ -117,7 +126,10 @@ def test_the_command_is_built_before_the_tests_that_run_it(builds, short):
     names = list(trials.of_suite(trials.Laboratory(suite, None, None, None, None), short, builds))
     if builds:
         assert names.index(f"build {suite.gccs[-1]}") < names.index("conformance")
-    assert len(names) == 3 + builds * (1 if short else len(suite.gccs + suite.clangs))
+    compilers = builds * (1 if short else len(suite.gccs + suite.clangs))
+    assert len(names) == 3 + compilers
+    laboratory = trials.Laboratory(suite, None, None, None, None)
+    assert len(trials.of_suite(laboratory, short, builds, runs=False)) == compilers
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")

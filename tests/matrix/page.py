@@ -1,52 +1,56 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The part of docs/platforms.md that is about C libraries and compilers, made of each suite's last full run."""
+"""The parts of docs/platforms.md that are about C libraries and compilers, made of each suite's last run; what has not
+been tried here is as the page had it."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "platforms"))
+
+import part
+from part import Cell, not_tried, plain
 
 BEGIN = "<!-- glibc: written by ./dev matrix -->"
-END = "<!-- end -->"
+BEGIN_COMPILERS = "<!-- compilers: written by ./dev matrix -->"
+KEYS = ("Debian",)
+COMPILER_KEYS = ("Debian", "compiler")
+
+# Column: its trial.
+COLUMNS = {"all objects are Holdfast's": "objects", "nothing of glibc's is past it": "exports",
+           "conformance tests": "conformance"}
+BUILDS = "build "  # what the name of a compiler's trial begins with
 
 
-def cell(outcomes):
-    if not outcomes:
-        return "not tried"
-    wrong = [each for each in outcomes if not each["passed"]]
-    return "no: " + "; ".join(each["detail"].replace("|", "\\|") for each in wrong) if wrong else "yes"
+def cell(trial, in_full=False):
+    if not trial:
+        return not_tried()
+    if not trial["passed"]:
+        return Cell(f"no: {plain(trial['detail'])}")
+    return Cell(plain(trial["detail"]) if in_full else "yes")
 
 
-def of(result, prefix):
-    return [each for each in result["trials"] if each["trial"].startswith(prefix)]
+def row(result):
+    trials = {each["trial"]: each for each in result["trials"]}
+    return {
+        "Debian": Cell(result["suite"]), "glibc": Cell(result["glibc"] or part.NOT_TRIED),
+        **{column: cell(trials.get(name), in_full=name == "conformance") for column, name in COLUMNS.items()},
+        part.COMMIT: part.commits(trials[name]["commit"] for name in COLUMNS.values() if name in trials)}
 
 
-def builds(result, prefix):
-    names = {}  # for each thing that is said, of which compilers it is
-    for each in of(result, prefix):
-        names.setdefault(cell([each]), []).append(each["trial"])
-    tried = sum(names.values(), [])
-    if others := [name for name in result.get("planned", ()) if name.startswith(prefix) and name not in tried]:
-        names["not tried"] = others
-    return "; ".join(f"{', '.join(of_them)}: {said}".replace("build ", "")
-                     for said, of_them in names.items()) or "not tried"
+def compiler_rows(result):
+    trials = {each["trial"]: each for each in result["trials"]}
+    return [{"Debian": Cell(result["suite"]), "compiler": Cell(name.removeprefix(BUILDS)),
+             "builds": Cell("the BPF programs" if "clang" in name else "the product"),
+             "without error or warning": cell(trials.get(name)),
+             part.COMMIT: part.commits(trials[name]["commit"] for name in [name] if name in trials)}
+            for name in result["planned"] if name.startswith(BUILDS)]
 
 
-def table(results):
-    lines = ["| Debian | glibc | all objects are Holdfast's | nothing of glibc's is past it | conformance tests | "
-             "builds with | BPF compiled by |", "| --- " * 7 + "|"]
-    for result in sorted(results, key=lambda each: float(each["glibc"])):
-        tests = of(result, "conformance")
-        lines.append(" | ".join([
-            f"| {result['suite']}", result["glibc"], cell(of(result, "objects")), cell(of(result, "exports")),
-            tests[0]["detail"] if tests and tests[0]["passed"] else cell(tests),
-            builds(result, "build gcc"), f"{builds(result, 'build clang')} |"]))
-    return "\n".join(lines)
-
-
-def with_section(text, results):
-    """The page's text with the part between the marks written anew. ValueError: the page has no such part."""
-    before, found, rest = text.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if not found or not closed:
-        raise ValueError(f"the page has no part between '{BEGIN}' and '{END}'")
-    return f"{before}{BEGIN}\n\n{table(results)}\n\n{END}{after}"
+def with_parts(text, results):
+    """The page's text with both parts written anew."""
+    text = part.with_rows(text, BEGIN, list(map(row, results)), KEYS)
+    return part.with_rows(text, BEGIN_COMPILERS, sum(map(compiler_rows, results), []), COMPILER_KEYS)
 
 
 def write(path, results):
-    path.write_text(with_section(path.read_text(), results))
+    path.write_text(with_parts(path.read_text(), results))

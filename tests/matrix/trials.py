@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from chroot import ChrootError, last_lines
@@ -21,6 +21,7 @@ class Outcome:
     trial: str
     passed: bool
     detail: str
+    commit: str = ""  # of the sources that were tried
 
     def as_json(self):
         return asdict(self)
@@ -178,52 +179,68 @@ def verdict(status, printed, wanted):
     return f"status {status}" if status else ""
 
 
-def of_suite(laboratory, short, builds):
-    """The trials of a suite: their names, and what carries each out."""
+def of_suite(laboratory, short=False, builds=True, runs=True):
+    """The trials of a suite: their names, and what carries each out. `builds`: by its compilers; `runs`: of what was
+    built here."""
     suite = laboratory.suite
     gccs = suite.gccs[-1:] if short else suite.gccs[-1:] + suite.gccs[:-1]
     clangs = () if short else suite.clangs
     products = {f"build {each}": lambda each=each: laboratory.build_product(each) for each in gccs if builds}
     first = dict(list(products.items())[:1]) # some conformance tests run the command that it makes
-    trials = {"exports": laboratory.exports, "objects": laboratory.whose_objects, **first,
-              "conformance": lambda: laboratory.conformance(short), **products}
+    trials = first
+    if runs:
+        trials = {"exports": laboratory.exports, "objects": laboratory.whose_objects, **first,
+                  "conformance": lambda: laboratory.conformance(short)}
+    trials |= products
     if builds:
         trials |= {f"build {each}": lambda each=each: laboratory.build_bpf(each) for each in clangs}
     return trials
 
 
-def carry_out(trials, passed):
+def carry_out(trials, passed, commit=""):
     """Each, one after the other, but for those that have passed; what can't be made is a failure of its trial."""
     for name, trial in trials.items():
         if name in passed:
             yield passed[name]
             continue
         try:
-            yield trial()
+            yield replace(trial(), commit=commit)
         except ChrootError as why:
-            yield failed(name, str(why))
+            yield replace(failed(name, str(why)), commit=commit)
 
 
 def keep(file, result):
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(result, indent=1) + "\n")
-    part.rename(file)
+    new = file.with_suffix(".part")
+    new.write_text(json.dumps(result, indent=1) + "\n")
+    new.rename(file)
 
 
-def passed_in(file):
-    """The trials that have passed in a suite's run that was stopped or had failures: for each name, its outcome."""
+def kept(file):
+    """What a suite's run has left; nothing, where there was none."""
     try:
-        known = json.loads(file.read_text())
+        return json.loads(file.read_text())
     except (OSError, ValueError):
-        return {}
-    if known.get("over") and all(each["passed"] for each in known["trials"]):
-        return {}
-    return {each["trial"]: Outcome(**each) for each in known["trials"] if each["passed"]}
+        return {"trials": []}
+
+
+def passed_in(file, planned):
+    """Of the trials planned, those that have passed, by name; none, where all of them have: a new run begins."""
+    passed = {each["trial"]: Outcome(**each) for each in kept(file)["trials"] if each["passed"]}
+    return {} if passed.keys() >= set(planned) else {name: passed[name] for name in planned if name in passed}
+
+
+def with_others(file, result):
+    """A result, and before it what the file tells of trials that are none of it."""
+    names = {each["trial"] for each in result["trials"]}
+    return {**result, "trials": [each for each in kept(file)["trials"] if each["trial"] not in names] +
+            result["trials"]}
 
 
 def kept_in(folder, suites):
-    """What the last run of each suite left, and which trials a full one has."""
-    results = [json.loads((Path(folder) / name / "result.json").read_text()) for name in suites
-               if (Path(folder) / name / "result.json").exists()]
-    return [{**each, "planned": list(of_suite(Laboratory(suites[each["suite"]], None, None, None, None), False, True))}
-            for each in results]
+    """What each suite's runs left, and which trials a full one has."""
+    results = []
+    for name, suite in suites.items():
+        found = kept(Path(folder) / name / "result.json")
+        results.append({"suite": name, "glibc": "", **found,
+                        "planned": list(of_suite(Laboratory(suite, None, None, None, None)))})
+    return results

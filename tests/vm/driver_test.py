@@ -4,7 +4,7 @@
 Shown able to fail: version_key compares as text; verdict takes a status of 0 with no case passed for good; boot waits
 without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung;
 any emulator will do; what has passed is asked for again, or a run that has passed goes on for ever; a stopped
-machine's columns say yes."""
+machine's columns say yes; what another run has tried is not tried any more; each test is of the last commit."""
 
 import os
 import subprocess
@@ -23,6 +23,7 @@ import kernels
 import machine
 import matrix
 import page
+import part
 import table
 from report import STOPPED, Report
 
@@ -231,26 +232,58 @@ def test_each_test_is_kept_when_it_ends(monkeypatch, tmp_path):
 
 
 def machine_of(**changed):
-    tests = [{"name": each.name, "verdict": "passed", "skipped": []} for each in jobs.listed()]
+    tests = [{"name": each.name, "verdict": "passed", "skipped": [], "commit": "abc1234"} for each in jobs.listed()]
     tests[0]["output"] = ['{"capabilities": {"sched_ext": {"present": true, "detail": ""},',
                           ' "slice_extension": {"present": false, "detail": "EINVAL"}}}']
     return {"kernel": "9.9", "version": "9.9-1", "cpus": 2, "stands_for": "a test", "trouble": "", "unavailable": "",
             "tests": tests, **changed}
 
 
+def page_of(*machines, before=f"before\n{page.BEGIN}\nold\n{part.END}\nafter <!-- end -->\n"):
+    return part.with_rows(before, page.BEGIN, list(map(page.row, machines)), page.KEYS, page.legend())
+
+
 def test_the_page_has_no_empty_cell_and_keeps_what_belongs_to_others():
-    failed = [{"name": "quota", "verdict": "failed with status 1", "skipped": []}]
-    machines = [machine_of(), machine_of(tests=failed, trouble="hung"), machine_of(unavailable="no kernel", tests=[]),
-                machine_of(tests=failed, cpus=64), machine_of(tests=machine_of()["tests"][:1], trouble=STOPPED)]
-    text = page.with_section(f"before\n{page.BEGIN}\nold\n{page.END}\nafter <!-- end -->\n", page.section(machines))
+    failed = [{"name": "quota", "verdict": "failed with status 1", "skipped": [], "commit": "abc1234"}]
+    text = page_of(machine_of(), machine_of(tests=failed, trouble="hung"),
+                   machine_of(unavailable="no kernel", tests=[]), machine_of(tests=failed, cpus=64),
+                   machine_of(tests=machine_of()["tests"][:1], trouble=STOPPED))
     assert text.startswith("before\n") and text.endswith("after <!-- end -->\n") and "old" not in text
     rows = [line for line in text.splitlines() if line.startswith("| 9.9")]
     assert len(rows) == 5 and all(cell.strip() for row in rows for cell in row.strip("|").split("|"))
     assert rows[0].count("yes") == len(page.COLUMNS) + 1 and "not tried (" in rows[2]
     assert rows[1].count("no (") == len(page.COLUMNS)
     assert rows[4].count("yes") == 1 and rows[4].count("not tried (") == len(page.COLUMNS)
+    assert rows[0].endswith("| abc1234 |") and rows[2].endswith("| not tried |")
     with pytest.raises(ValueError):
-        page.with_section("no marks", "a table")
+        page_of(machine_of(), before="no marks")
+
+
+def test_what_was_not_tried_here_is_as_the_page_had_it():
+    quota = [{"name": "quota", "verdict": "passed", "skipped": ["a.b: no CPU 1"], "commit": "1111111"}]
+    first = page_of(machine_of(tests=quota, trouble=STOPPED), machine_of(kernel="9.8"))
+    soak = [{"name": name, "verdict": "passed", "skipped": [], "commit": "2222222"} for name in ("soak", "oversub")]
+    second = page_of(machine_of(tests=soak, trouble=STOPPED, version="9.9-2"), machine_of(
+        kernel="9.8", tests=[], version="", unavailable="not run yet"), before=first)
+    row, other = [line for line in second.splitlines() if line.startswith("| 9.")]
+    assert row.startswith("| 9.9 | 9.9-2 |") and row.count("| yes") == 3 and row.endswith("| 1111111, 2222222 |")
+    assert "`a.b` skips itself: no CPU 1" in second
+    assert other.startswith("| 9.8 | 9.9-1 |") and other.count("| yes") == len(page.COLUMNS) + 1
+    assert other.endswith("| abc1234 |")
+    untried = [machine_of(kernel=name, tests=[], version="", unavailable="not run yet") for name in ("9.9", "9.8")]
+    assert page_of(*untried, before=second) == second
+
+
+def test_a_test_is_of_the_commit_that_it_ran_at(monkeypatch, tmp_path):
+    fake = FakeMachine(monkeypatch, tmp_path, BOTH.replace("two 0", "two 1"), BOTH.replace(ONE, ""))
+    commands = [jobs.Command(name, ("every",), 1, "true") for name in ("one", "two")]
+    monkeypatch.setattr(jobs, "listed", lambda: commands)
+    plans = [matrix.Plan(KERNEL, 2)]
+    for commit in ("1111111", "2222222"):
+        monkeypatch.setattr(part, "commit_of", lambda root, commit=commit: commit)
+        run, before = fake.laboratory.stopped_run(plans)
+        matrix.run_all(fake.laboratory, plans, [], 1, before, lambda got: fake.laboratory.keep(got, run))
+    assert [test["commit"] for test in fake.laboratory.kept(plans)[0]["tests"]] == ["1111111", "2222222"]
 
 
 def test_a_program_that_is_not_built_is_missed_before_the_boot(tmp_path):

@@ -5,18 +5,21 @@ import json
 import os
 import platform
 import re
-import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "platforms"))
+
 import emulator
 import initramfs
 import jobs
 import kernels
 import machine
+import part
 from archive import Archive, ArchiveError
 from report import STOPPED, Result
 
@@ -224,20 +227,27 @@ class Laboratory:
         """Leaves what came of a list, or of some of its tests, for the page, and for a run that goes on: beside what
         others of the list came to in the same run."""
         before = self.kept([outcome.plan])[0]
-        new = outcome.as_json(run=run, commit=self.commit())
+        new = outcome.as_json(run=run)
         if before["run"] == run:
-            names = {test["name"] for test in new["tests"]}
+            names, ran = {test["name"] for test in new["tests"]}, {test["name"]: test for test in before["tests"]}
+            for test in new["tests"]:
+                commit_before = {"commit": ran.get(test["name"], {}).get("commit")}
+                if {**test, **commit_before} == ran.get(test["name"]): # it has not run again
+                    test |= commit_before
             new["tests"] = [test for test in before["tests"] if test["name"] not in names] + new["tests"]
             new |= {key: new[key] or before[key] for key in ("version", "package", "release", "boots")}
+        commit = part.commit_of(self.root)
+        for test in new["tests"]:
+            test.setdefault("commit", commit)
         order = [command.name for command in jobs.for_machine(outcome.plan.cpus, [], jobs.listed())]
         if not new["trouble"] and not {test["name"] for test in new["tests"]}.issuperset(order):
             new["trouble"] = STOPPED
         new["passed"] = not new["trouble"] and all(test["verdict"] == "passed" for test in new["tests"])
         file = self._kept_in(outcome.plan)
         file.parent.mkdir(exist_ok=True)
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps(new, indent=1) + "\n")
-        part.rename(file)
+        written = file.with_suffix(".part")
+        written.write_text(json.dumps(new, indent=1) + "\n")
+        written.rename(file)
 
     def kept(self, plans):
         """What the last full list of each came to."""
@@ -246,7 +256,7 @@ class Laboratory:
             try:
                 found.append(json.loads(self._kept_in(plan).read_text()))
             except (OSError, ValueError):
-                found.append(Outcome(plan, unavailable="not run yet").as_json(run=0, commit=""))
+                found.append(Outcome(plan, unavailable="not run yet").as_json(run=0))
         return found
 
     def stopped_run(self, plans):
@@ -268,12 +278,6 @@ class Laboratory:
         """What a run that was stopped left of a machine that had done all."""
         known = self.kept([plan])[0]
         return Outcome(plan, known["version"], known["package"], known["release"], results, boots=known["boots"])
-
-    def commit(self):
-        """What is tried: the sources' commit, and whether they have been changed since."""
-        said = subprocess.run(["git", "-C", str(self.root), "describe", "--always", "--dirty"], capture_output=True,
-                              text=True, check=False)
-        return said.stdout.strip()
 
     def interact(self, plan):
         by = self.emulator_for(plan)

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The part of docs/platforms.md that is about kernels: kernel by what works. Made of what the last full run of each
-machine left in build/vm/results. Other parts of the page belong to other commands; each writes between its own
-marks."""
+machine left in build/vm/results; what has not been tried here is as the page had it."""
 
 import json
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "platforms"))
 
 import jobs
+import part
+from part import Cell, not_tried, plain
 from report import STOPPED
 
 BEGIN = "<!-- kernels: written by ./dev vm all -->"
-END = "<!-- end -->"
+KEYS = ("kernel", "CPUs")
 
 # Column: the tests that have to pass for a "yes".
 COLUMNS = {
@@ -30,44 +35,27 @@ COLUMNS = {
 OFFERS = {"time-slice extension": "slice_extension", "sched_ext": "sched_ext"}
 
 
-class Notes:
-    """Numbered remarks below the table; the same remark has one number."""
 
-    def __init__(self):
-        self.texts = []
-
-    def number(self, text):
-        if text not in self.texts:
-            self.texts.append(text)
-        return self.texts.index(text) + 1
-
-
-def plain(text):
-    """Text that Markdown leaves as it is."""
-    return text.replace("|", "\\|").replace("<", "&lt;")
-
-
-def cell(machine, names, notes):
-    """yes, no or not tried; with the numbers of notes that say more."""
+def cell(machine, names):
+    """yes, no or not tried; with remarks that say more."""
     if machine["unavailable"]:
-        return f"not tried ({notes.number(plain(machine['unavailable']))})"
+        return not_tried(machine["unavailable"])
     ran = [test for test in machine["tests"] if test["name"] in names]
     wrong = [f"{test['name']} {test['verdict']}" for test in ran if test["verdict"] != "passed"]
     if not ran and machine["trouble"] not in ("", STOPPED):
         wrong = [f"the machine {machine['trouble']}"]
     if wrong:
-        return f"no ({', '.join(str(notes.number(plain(sentence))) for sentence in wrong)})"
+        return Cell("no", tuple(map(plain, wrong)))
     expected = {each.name for each in jobs.for_machine(machine["cpus"], [], jobs.listed())}.intersection(names)
     if not expected <= {test["name"] for test in ran}:
-        return f"not tried ({notes.number('the run was stopped before')})"
+        return not_tried("the run was stopped before")
     if not ran:
-        return f"not tried ({notes.number('one host thread does the work of so many CPUs: a short form only')})"
-    parts = [f"`{case.split(':')[0]}` skips itself:{case.partition(':')[2]}"
-             for test in ran for case in test["skipped"]]
-    return f"yes ({', '.join(str(notes.number(plain(part))) for part in parts)})" if parts else "yes"
+        return not_tried("one host thread does the work of so many CPUs: a short form only")
+    return Cell("yes", tuple(plain(f"`{case.split(':')[0]}` skips itself:{case.partition(':')[2]}")
+                             for test in ran for case in test["skipped"]))
 
 
-def offered(machine, capability, notes):
+def offered(machine, capability):
     """Whether the kernel has it, as doctor says."""
     for test in machine["tests"]:
         if test["name"] != "doctor":
@@ -75,22 +63,18 @@ def offered(machine, capability, notes):
         try:
             found = json.loads("\n".join(test["output"]))["capabilities"][capability]
         except (ValueError, KeyError):
-            continue
-        return "yes" if found["present"] else f"no ({notes.number(plain(found['detail']))})"
-    return f"not known ({notes.number('doctor did not say')})"
+            return Cell("not known", ("doctor did not say",))
+        return Cell("yes") if found["present"] else Cell("no", (plain(found["detail"]),))
+    return not_tried("the run was stopped before")
 
 
-def table(machines):
-    notes = Notes()
-    columns = ["kernel", "CPUs", "what it stands for", *COLUMNS, *OFFERS]
-    lines = [f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
-    for machine in machines:
-        version = machine["version"] or "none"
-        cells = [*(cell(machine, names, notes) for names in COLUMNS.values()),
-                 *(offered(machine, capability, notes) for capability in OFFERS.values())]
-        lines.append(f"| {machine['kernel']} ({version}) | {machine['cpus']} | {machine['stands_for']} | "
-                     f"{' | '.join(cells)} |")
-    return "\n".join([*lines, "", *(f"{number}. {text}" for number, text in enumerate(notes.texts, 1))]).rstrip()
+def row(machine):
+    return {
+        "kernel": Cell(machine["kernel"]), "version": Cell(machine["version"] or part.NOT_TRIED),
+        "CPUs": Cell(str(machine["cpus"])), "what it stands for": Cell(machine["stands_for"]),
+        **{column: cell(machine, names) for column, names in COLUMNS.items()},
+        **{column: offered(machine, capability) for column, capability in OFFERS.items()},
+        part.COMMIT: part.commits(test["commit"] for test in machine["tests"])}
 
 
 def legend():
@@ -98,18 +82,5 @@ def legend():
     return "\n".join(["| column | tests of `tests/vm/guest/tests.txt` that it stands for |", "| --- | --- |", *rows])
 
 
-def section(machines):
-    return f"{table(machines)}\n\n{legend()}"
-
-
-def with_section(text, content, begin=BEGIN):
-    """The page's text with the part that begins so written anew. ValueError: the page has no such part."""
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(END)
-    if not found or not closed:
-        raise ValueError(f"the page has no part between '{begin}' and '{END}'")
-    return f"{before}{begin}\n\n{content}\n\n{END}{after}"
-
-
-def write(path, content, begin=BEGIN):
-    path.write_text(with_section(path.read_text(), content, begin))
+def write(path, machines):
+    part.write(path, BEGIN, list(map(row, machines)), KEYS, legend())
