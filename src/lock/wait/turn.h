@@ -13,8 +13,8 @@
 //              ^                                                | yes
 //              +------------------- yields ---------------------+
 //
-// It does other things if the last look is HF_TURN_WORK_US ago or more, if it has signalled a condition variable, or if
-// it has slept for a lock: it has work for others, which they get no sooner if it stops, or others have had its CPU. A
+// It does other things if the last look is longer ago than a turn, if it has signalled a condition variable, or if it
+// has slept for a lock: it has work for others, which they get no sooner if it stops, or others have had its CPU. A
 // bounded queue between threads that do little else is twice as slow if they have turns (docs/interposer-figures.md).
 //
 // It looks at each HF_LOOKS_APART-th acquisition that meets nobody, when it gives that lock back. That costs the other
@@ -68,7 +68,7 @@ static inline void hf_turn_begin_after_yield(struct hf_turn *turn, uint64_t sinc
 // A look: is the turn over? If it is not, it goes on, or begins anew for a thread that works besides.
 static inline bool hf_turn_ends(struct hf_turn *turn, uint64_t now_ns) {
     uint32_t since_us = hf_turn_time(now_ns) - hf_load_relaxed(&turn->looked_us);
-    if (since_us > HF_TURN_WORK_US)
+    if (since_us > HF_TURN_US)
         hf_turn_begin(turn, now_ns);
     hf_store_relaxed(&turn->looked_us, hf_turn_time(now_ns));
     return hf_turn_is_over(turn, now_ns);
