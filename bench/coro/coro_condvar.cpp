@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// Producers and consumers of primes, and a buffer of 16 between them: a mutex and two condition variables.
 #include "coro/cell_main.hpp"
 #include "coro/conveyor.hpp"
 #include "coro/prime_buffer.hpp"

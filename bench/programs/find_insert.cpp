@@ -19,7 +19,7 @@ using namespace holdfast::bench;
 struct store_options {
     std::uint64_t keys = 100'000;
     unsigned inserting_percent = 50;
-    unsigned find_nice = 0; // of the threads that find
+    unsigned find_nice = 0;
 };
 
 class held {

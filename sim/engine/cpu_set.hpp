@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// A set of the simulated machine's CPUs, a bit each.
 #pragma once
 
 #include <array>

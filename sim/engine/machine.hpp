@@ -37,7 +37,7 @@ struct machine {
     double idle_exit_ns = 0;     // from a wake until an idle CPU runs what was woken
     double interrupt_ns = 0;     // another CPU's, and back
     double slice_ns = 0;         // after which a thread may be preempted, at a tick
-    double tick_ns = 0;          // from tick to tick
+    double tick_ns = 0;          // of the scheduler; a slice ends at one
     double wake_preempts_ns = 0; // a woken thread that has had so much less of the CPU preempts
     double timer_slack_ns = 0;   // that a short sleep lasts longer than asked for
 

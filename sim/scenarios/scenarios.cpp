@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// All scenarios, by kind of object: what its threads do at random, and what each checks of it.
 #include "scenarios/scenario.hpp"
 
 #include <algorithm>

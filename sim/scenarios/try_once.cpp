@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// One trial of a scenario: draws machine, threads and order from a seed, runs it, and says what did not hold.
 #include <fmt/core.h>
 
 #include "base/pause.h"

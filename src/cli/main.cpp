@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+// The command: reads its words, hands over to a verb, and ends as that says, by a signal if need be. What goes wrong is
+// one sentence on standard error.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

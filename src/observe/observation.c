@@ -51,7 +51,6 @@ static struct hf_lock_statistics *entry_at(char *level, uint32_t number, const u
     return &hf_statistics_entries(level, number)[place - hf_statistics_names(level)];
 }
 
-// The lock's entry, if it has one.
 static struct hf_lock_statistics *known_entry_of(uint64_t lock) {
     for (uint32_t number = 0; number < HF_STATISTICS_LEVELS; number++) {
         char *level = hf_load_acquire(&hf_noting.level[number]); // pairs with the release in map_level

@@ -144,7 +144,6 @@ static inline bool hf_has_timed_holds(const struct hf_thread_record *self) {
     return (self->observed & ~HF_TURN_LOOK) != 0;
 }
 
-// The end of a hold.
 struct hf_hold_end {
     uint64_t at_ticks;
     uint64_t marked_ticks; // for so long it was held at least while a thread slept for it; 0: not known

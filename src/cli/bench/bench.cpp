@@ -42,7 +42,6 @@ int list_workloads() {
 // From here on the CPUs' distance has changed: where it stays, medians of batches differ by a tenth.
 constexpr double line_change_max = 1.5;
 
-// One run of the verb.
 class bench_run {
 public:
     explicit bench_run(bench_options options) : options_(std::move(options)), picture_(options_.plot_path) {

@@ -20,7 +20,6 @@ std::filesystem::path workload_program(const std::string &name);
 
 // The file of a machine that comes with the simulator. Empty when there is none of that name.
 std::filesystem::path machine_file(const std::string &name);
-// Their names.
 std::vector<std::string> machine_names();
 
 } // namespace holdfast::cli

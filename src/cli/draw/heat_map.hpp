@@ -23,7 +23,7 @@ struct heat_panel {
 struct heat_map {
     std::string title{};
     std::vector<std::string> subtitles{};
-    std::string row_title{}; // what the rows are
+    std::string row_title{};
     std::vector<std::string> columns{};
     std::vector<std::string> rows{};
     std::vector<heat_panel> panels{};

@@ -22,7 +22,7 @@ struct program_examination {
 
     std::filesystem::path program; // that is examined: of a script, its interpreter, or what it hands over to
     std::string called;            // the name that leads to the program, if the program's own is another one
-    std::string script;            // the script, if it is one
+    std::string script;            // that leads to it, or none
     std::size_t libraries = 0;     // that it is linked with, or has loaded
     // By kind of object ("mutex"), the functions that it and its libraries import and the interposer replaces.
     std::map<std::string, std::vector<std::string>> replaced;
