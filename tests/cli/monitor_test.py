@@ -43,6 +43,25 @@ def status(socket, *as_what):
     return told
 
 
+@pytest.mark.parametrize("is_abstract", [False, True])
+def test_tells_the_service_manager_how_far_it_is(start_service, tmp_path, is_abstract):
+    """As sd_notify(3) has it, of a socket with a name in the file system, or without."""
+    name = f"{'@' if is_abstract else ''}{tmp_path}/notify"
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_DGRAM) as manager:
+        manager.bind(name.replace("@", "\0"))
+        manager.settimeout(100)
+        service = start_service(as_what=["env", f"NOTIFY_SOCKET={name}"])
+        assert manager.recv(100) == b"READY=1"
+        service.send_signal(signal.SIGTERM)
+        assert manager.recv(100) == b"STOPPING=1"
+
+
+@pytest.mark.parametrize("name", ["", "/", "@", "vsock:1:2", "/nobody/listens", "/" + 200 * "x"])
+def test_has_no_service_manager_to_tell(start_service, socket, name):
+    start_service(as_what=["env", f"NOTIFY_SOCKET={name}"])
+    assert status(socket)["state"] == "running"
+
+
 def free_address():
     with sockets.socket() as taken:
         taken.bind(("127.0.0.1", 0))
