@@ -49,9 +49,10 @@ def test_every_suite_has_compilers():
     assert all(suite.gccs and suite.clangs and suite.distribution.startswith("debian-") for suite in suites.values())
 
 
-def test_an_unknown_suite_is_wrong_usage():
+@pytest.mark.parametrize("words", [["potato"], ["--only", "gcc-2"], ["--compilers", "--no-builds"]])
+def test_what_is_not_known_is_wrong_usage(words):
     with pytest.raises(SystemExit) as end:
-        driver().options_of(["potato"], driver().suites())
+        driver().options_of(words, driver().suites())
     assert end.value.code == 2
 
 
@@ -130,6 +131,7 @@ def test_the_command_is_built_before_the_tests_that_run_it(builds, short):
     assert len(names) == 3 + compilers
     laboratory = trials.Laboratory(suite, None, None, None, None)
     assert len(trials.of_suite(laboratory, short, builds, runs=False)) == compilers
+    assert list(trials.of_suite(laboratory, named=["gcc-13", "objects"])) == ["objects", "build gcc-13"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")

@@ -179,9 +179,18 @@ def verdict(status, printed, wanted):
     return f"status {status}" if status else ""
 
 
-def of_suite(laboratory, short=False, builds=True, runs=True):
+def short_name(trial):
+    """What people call it: a build by its compiler."""
+    return trial.removeprefix("build ")
+
+
+def names_of(suite):
+    return set(map(short_name, of_suite(Laboratory(suite, None, None, None, None))))
+
+
+def of_suite(laboratory, short=False, builds=True, runs=True, named=()):
     """The trials of a suite: their names, and what carries each out. `builds`: by its compilers; `runs`: of what was
-    built here."""
+    built here; of these those that are named, if any are."""
     suite = laboratory.suite
     gccs = suite.gccs[-1:] if short else suite.gccs[-1:] + suite.gccs[:-1]
     clangs = () if short else suite.clangs
@@ -194,7 +203,7 @@ def of_suite(laboratory, short=False, builds=True, runs=True):
     trials |= products
     if builds:
         trials |= {f"build {each}": lambda each=each: laboratory.build_bpf(each) for each in clangs}
-    return trials
+    return {name: trial for name, trial in trials.items() if not named or short_name(name) in named}
 
 
 def carry_out(trials, passed, commit=""):
