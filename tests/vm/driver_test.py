@@ -280,7 +280,7 @@ def test_a_test_is_of_the_commit_that_it_ran_at(monkeypatch, tmp_path):
     monkeypatch.setattr(jobs, "listed", lambda: commands)
     plans = [matrix.Plan(KERNEL, 2)]
     for commit in ("1111111", "2222222"):
-        monkeypatch.setattr(part, "commit_of", lambda root, commit=commit: commit)
+        fake.laboratory.commit = commit
         run, before = fake.laboratory.stopped_run(plans)
         matrix.run_all(fake.laboratory, plans, [], 1, before, lambda got: fake.laboratory.keep(got, run))
     assert [test["commit"] for test in fake.laboratory.kept(plans)[0]["tests"]] == ["1111111", "2222222"]

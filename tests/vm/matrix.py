@@ -95,6 +95,7 @@ class Laboratory:
         """`system`: a folder with a whole system, which guests have as /system."""
         self.root = root
         self.system = system
+        self.commit = part.commit_of(root)  # of the build, whatever becomes of the sources meanwhile
         self.work = root / "build" / "vm"
         self.work.mkdir(parents=True, exist_ok=True)
         self.cache = kernels.cache_folder(root / "build")
@@ -236,9 +237,8 @@ class Laboratory:
                     test |= commit_before
             new["tests"] = [test for test in before["tests"] if test["name"] not in names] + new["tests"]
             new |= {key: new[key] or before[key] for key in ("version", "package", "release", "boots")}
-        commit = part.commit_of(self.root)
         for test in new["tests"]:
-            test.setdefault("commit", commit)
+            test.setdefault("commit", self.commit)
         order = [command.name for command in jobs.for_machine(outcome.plan.cpus, [], jobs.listed())]
         if not new["trouble"] and not {test["name"] for test in new["tests"]}.issuperset(order):
             new["trouble"] = STOPPED
