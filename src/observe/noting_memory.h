@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The memory that a process notes in what its locks do (statistics_memory.h has the layout): mapping it, a level at a
-// time, and giving it up in a forked child. Who notes what: observation.h, thread_holds.h, rule_matches.h.
+// time, and giving it up in a forked child. Who notes what: observation.h, thread_holds.h, rule_matches.h,
+// counted_steps.h.
 #ifndef HF_OBSERVE_NOTING_MEMORY_H
 #define HF_OBSERVE_NOTING_MEMORY_H
 

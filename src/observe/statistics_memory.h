@@ -49,7 +49,7 @@
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 7
+#define HF_STATISTICS_VERSION 8
 
 enum {
     HF_STATISTICS_LEVELS = 3,
@@ -141,6 +141,16 @@ struct hf_thread_holds {
     struct hf_lock_hold holds[HF_STATISTICS_HOLDS];
 } HF_CACHE_ALIGNED;
 
+// Steps of waiting threads that are counted (observe/counted_steps.h), by what they are for.
+enum hf_counted_step {
+    HF_COUNTED_ANNOUNCED, // a waiter that polls and never finds the word free announces a sleeper
+    HF_COUNTED_YIELDED,   // a waiter of a hot lock leaves its CPU to threads of its own process, at the end of its turn
+    HF_COUNTED_SLEPT,     // and to another process's, by a timed sleep
+    HF_COUNTED_DESIGNATED, // a woken waiter leaves the lock to its owner, by a timed sleep
+    HF_COUNTED_TURN_ENDED, // a thread that uses its CPU for locks alone yields it
+    HF_COUNTED_STEPS,
+};
+
 // A rule for single locks, and how many it matched (observe/rule_matches.h).
 struct hf_rule_statistics {
     uint64_t matched;
@@ -167,6 +177,7 @@ struct hf_statistics_header {
     uint32_t reserved;
     struct hf_rule_statistics rules[HF_STATISTICS_RULES];
     uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
+    uint64_t steps[HF_COUNTED_STEPS];
 };
 
 // Of locks, and of rows for threads.

@@ -40,6 +40,7 @@
 #include "lock/posix/spin_word.h"
 #include "lock/scl/contended_uscl.hpp"
 #include "lock/scl/rwscl_table.h"
+#include "lock/wait/next_step.h"
 #include "monitor/client/statistics_reader.hpp"
 #include "observe/creation_sites.h"
 #include "observe/observation.h"
@@ -205,6 +206,43 @@ TEST_F(observation, ThreadsCountersAreExact) {
     for (int i = 0; i < 3; i++)
         std::thread([&] { use(lock, 777); }).join();
     EXPECT_EQ(own_statistics().read_threads().acquisitions - before.acquisitions, 3u * 777);
+}
+
+std::uint64_t taken(hf_counted_step step) {
+    return own_statistics().read_threads().steps[step];
+}
+
+TEST_F(observation, StepsOfWaitersAreCountedByWhatTheyAreFor) {
+    std::uint64_t yielded = taken(HF_COUNTED_YIELDED), slept = taken(HF_COUNTED_SLEPT),
+                  designated = taken(HF_COUNTED_DESIGNATED);
+    std::uint32_t word = 0;
+    hf_wait wait = hf_wait_begin(hf_self(), &word);
+    hf_wait_state state{};
+    state.sleep_ns = 1;
+    state.place = HF_AT_SLEEP_END;
+    hf_wait_timed_sleep(&wait, &state);
+    hf_wait_timed_sleep(&wait, &state);
+    state.place = HF_AT_DESIGNATED_SLEEP_END;
+    hf_wait_timed_sleep(&wait, &state);
+    hf_wait_yield();
+    EXPECT_EQ(taken(HF_COUNTED_SLEPT) - slept, 2u);
+    EXPECT_EQ(taken(HF_COUNTED_DESIGNATED) - designated, 1u);
+    EXPECT_EQ(taken(HF_COUNTED_YIELDED) - yielded, 1u);
+}
+
+TEST_F(observation, TurnsThatEndAreCounted) {
+    std::uint64_t before = taken(HF_COUNTED_TURN_ENDED);
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i <= std::thread::hardware_concurrency();
+         i++) // without a monitor that is when others want CPUs
+        threads.emplace_back([before] {
+            hf_flexguard_t own = HF_FLEXGUARD_INIT;
+            while (taken(HF_COUNTED_TURN_ENDED) == before)
+                use(own, 10 * HF_LOOKS_APART);
+        });
+    for (auto &thread : threads)
+        thread.join();
+    EXPECT_GT(taken(HF_COUNTED_TURN_ENDED), before);
 }
 
 TEST_F(observation, AllThatSleptAreCounted) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // holdfast run: an unmodified program with Holdfast's lock under its mutexes.
 #include <CLI/CLI.hpp>
+#include <array>
 #include <fmt/core.h>
 #include <memory>
 #include <unistd.h>
@@ -29,6 +30,16 @@ struct run_options {
 
 void print_count(const char *name, std::uint64_t count) {
     say("  {:<30}{:>16}\n", name, count);
+}
+
+void print_steps(const thread_sums &counters) {
+    constexpr std::array<const char *, HF_COUNTED_STEPS> names{"sleepers announced", "yields to own threads",
+                                                               "sleeps for other programs",
+                                                               "sleeps as designated waker", "turns that ended"};
+    for (std::size_t step = 0; step < names.size(); step++) {
+        if (counters.steps[step] > 0)
+            print_count(names[step], counters.steps[step]);
+    }
 }
 
 std::string what_matched(const lock_rule &rule, std::uint64_t matched) {
@@ -63,6 +74,7 @@ void print_counters(const session &session, const std::string &lock) {
     print_count("spun", counters.spun);
     print_count("blocked", counters.blocked);
     print_count("mode switches", counters.mode_switches);
+    print_steps(counters);
     if (session.has_monitor() && counters.met_no_monitor > 0)
         say("  processes that met no monitor when they started: {}, of which {} met it later\n",
             counters.met_no_monitor, counters.met_it_later);

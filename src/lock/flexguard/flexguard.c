@@ -41,8 +41,8 @@
 #include "lock/wait/next_step.h"
 #include "lock/wait/realtime_waiters.h"
 #include "lock/wait/spin_budget.h"
+#include "observe/counted_steps.h"
 #include "park/deadline.h"
-#include "park/yield.h"
 #include "thread/left_wait.h"
 
 static inline bool is_free(uint32_t state) {
@@ -225,6 +225,7 @@ static enum outcome take_step(struct waiter *waiter, enum hf_wait_step step) {
     case HF_WAIT_ANNOUNCE:
         if (take_or_announce(waiter->word, waiter->self, NULL))
             return ACQUIRED;
+        hf_count_step(HF_COUNTED_ANNOUNCED);
         break;
     case HF_WAIT_ENTER:
         waiter->budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, waiter->releases);
@@ -234,8 +235,8 @@ static enum outcome take_step(struct waiter *waiter, enum hf_wait_step step) {
         hf_queue_leave(waiter->tail, waiter->self);
         hf_count(waiter->self, mode_switches);
         return WAITS_ON;
-    case HF_WAIT_YIELD: hf_yield(); return WAITS_ON;
-    case HF_WAIT_TIMED_SLEEP: hf_timed_sleep_in_wait(waiter->wait, waiter->state.sleep_ns); return WAITS_ON;
+    case HF_WAIT_YIELD: hf_wait_yield(); return WAITS_ON;
+    case HF_WAIT_TIMED_SLEEP: hf_wait_timed_sleep(waiter->wait, &waiter->state); return WAITS_ON;
     case HF_WAIT_BLOCK: return fall_asleep(waiter);
     }
     pause_before_sample(waiter);

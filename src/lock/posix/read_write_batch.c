@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "lock/wait/next_step.h"
-#include "park/yield.h"
 
 static bool may_enter(uint32_t state, enum hf_rw_use use) {
     return use == HF_RW_TO_READ ? hf_rw_has_begun(state) : hf_rw_is_free(state);
@@ -63,8 +62,8 @@ static bool poll_while_hot(struct hf_rw_lock *lock, struct hf_wait_state *state,
             if (try_to_enter(lock, self, use))
                 return true;
             break;
-        case HF_WAIT_TIMED_SLEEP: hf_timed_sleep_in_wait(wait, state->sleep_ns); continue;
-        case HF_WAIT_YIELD: hf_yield(); continue;
+        case HF_WAIT_TIMED_SLEEP: hf_wait_timed_sleep(wait, state); continue;
+        case HF_WAIT_YIELD: hf_wait_yield(); continue;
         case HF_WAIT_SAMPLE: continue;
         default: break; // HF_WAIT_PAUSE: there is no queue here, and nothing to be announced
         }

@@ -33,6 +33,8 @@
 #include "lock/wait/lock_history.h"
 #include "lock/wait/wait_sample.h"
 #include "lock/wait/yield_policy.h"
+#include "observe/counted_steps.h"
+#include "park/yield.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,6 +108,17 @@ static inline bool hf_wait_polls_as_designated(struct hf_wait_state *state, uint
 // `lock`: what the history is found by.
 enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_history *history, const void *lock,
                                const struct hf_wait_sample *sample) __attribute__((visibility("hidden")));
+
+// The two steps that every lock carries out alike.
+static inline void hf_wait_yield(void) {
+    hf_count_step(HF_COUNTED_YIELDED);
+    hf_yield();
+}
+
+static inline void hf_wait_timed_sleep(struct hf_wait *wait, const struct hf_wait_state *state) {
+    hf_count_step(state->place == HF_AT_DESIGNATED_SLEEP_END ? HF_COUNTED_DESIGNATED : HF_COUNTED_SLEPT);
+    hf_timed_sleep_in_wait(wait, state->sleep_ns);
+}
 
 // The lock was acquired: by a waiter that has slept for the hot one (HF_WAIT_TIMED_SLEEP)?
 static inline bool hf_wait_begins_turn(const struct hf_wait_state *state) {

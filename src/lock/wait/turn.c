@@ -5,6 +5,7 @@
 #include "base/cpu_count.h"
 #include "hint/freshness.h"
 #include "hint/hint.h"
+#include "observe/counted_steps.h"
 #include "park/yield.h"
 #include "thread/realtime.h"
 
@@ -37,6 +38,7 @@ void hf_turn_look(struct hf_thread_record *self) {
         return;
     uint64_t since_ns = now_ns;
     if (cpu_is_wanted(now_ns) && hf_realtime_priority() == 0) {
+        hf_count_step(HF_COUNTED_TURN_ENDED);
         hf_yield();
         now_ns = hf_monotonic_ns();
     }

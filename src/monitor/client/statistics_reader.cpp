@@ -58,6 +58,7 @@ thread_sums sum_of(const std::vector<hf_thread_counters> &threads, const hf_stat
     sum.met_no_monitor = header.monitor == HF_MONITOR_NOT_MET || header.monitor == HF_MONITOR_MET_LATER;
     sum.met_it_later = header.monitor == HF_MONITOR_MET_LATER;
     sum.short_of_memory = header.levels == 0 || header.refused != 0 || header.counters.refused != 0;
+    std::ranges::copy(header.steps, sum.steps.begin());
     for (const hf_thread_counters &thread : threads) {
         sum.acquisitions += thread.acquisitions;
         sum.contended += thread.contended;

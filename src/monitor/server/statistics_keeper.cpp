@@ -46,6 +46,8 @@ void add(thread_sums &sum, const thread_sums &more) {
     sum.spun += more.spun;
     sum.blocked += more.blocked;
     sum.mode_switches += more.mode_switches;
+    for (std::size_t step = 0; step < sum.steps.size(); step++)
+        sum.steps[step] += more.steps[step];
     sum.bound_apart += more.bound_apart;
     sum.met_no_monitor += more.met_no_monitor;
     sum.met_it_later += more.met_it_later;
