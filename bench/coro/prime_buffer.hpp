@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <coroutine>
 #include <cstddef>
 #include <optional>
 
@@ -14,7 +15,10 @@ namespace holdfast::bench {
 
 inline constexpr std::size_t buffer_size = 16;
 
-template <coro::policy Policy>
+// When whoever has changed the buffer says so: with the mutex, after it, or after it by an awaited notification.
+enum class notifies { inside, after, awaited };
+
+template <coro::policy Policy, notifies When = notifies::inside>
 class prime_buffer {
 public:
     // False when the buffer is closed.
@@ -25,9 +29,13 @@ public:
         bool open = !closed_;
         if (open) {
             primes_[(first_ + count_++) % buffer_size] = prime;
-            not_empty_.notify_one();
+            if constexpr (When == notifies::inside)
+                not_empty_.notify_one();
         }
         co_await held.unlock();
+        if constexpr (When != notifies::inside)
+            if (open)
+                co_await notify(not_empty_);
         co_return open;
     }
     // Nothing when the buffer is closed and empty.
@@ -40,9 +48,13 @@ public:
             prime = primes_[first_];
             first_ = (first_ + 1) % buffer_size;
             count_--;
-            not_full_.notify_one();
+            if constexpr (When == notifies::inside)
+                not_full_.notify_one();
         }
         co_await held.unlock();
+        if constexpr (When != notifies::inside)
+            if (prime)
+                co_await notify(not_full_);
         co_return prime;
     }
     coro::task<> close() {
@@ -54,6 +66,15 @@ public:
     }
 
 private:
+    static auto notify(coro::basic_condition_variable<Policy> &changed) {
+        if constexpr (When == notifies::awaited) {
+            return changed.notify_one();
+        } else {
+            changed.notify_one();
+            return std::suspend_never();
+        }
+    }
+
     coro::basic_mutex<Policy> mutex_;
     coro::basic_condition_variable<Policy> not_full_, not_empty_;
     std::array<unsigned, buffer_size> primes_{};

@@ -218,8 +218,9 @@ void print(std::FILE *to) {
     std::vector<primitive_counts> found = read();
     if (found.empty())
         return;
-    std::fprintf(to, "%-34s %10s %10s %10s %10s %10s %10s %9s %9s\n", "holdfast: coroutines that waited", "given up",
-                 "at once", "queued", "chain end", "destructor", "combined", "p50 us", "p99 us");
+    std::fprintf(to, "%-34s %10s %10s %10s %10s %10s %10s %10s %9s %9s\n", "holdfast: coroutines that waited",
+                 "given up", "at once", "queued", "chain end", "destructor", "combined", "notified", "p50 us",
+                 "p99 us");
     for (const primitive_counts &one : found) {
         std::string kind(name_of(one.kind));
         std::array<char, 32> address{};
@@ -227,9 +228,10 @@ void print(std::FILE *to) {
         std::string title = kind + " " + (!one.name.empty() ? one.name : one.address ? address.data() : "(others)");
         auto count = [&](passage how) { return static_cast<unsigned long long>(one.by(how)); };
         auto us = [&](double percent) { return static_cast<double>(one.delays.percentile_ns(percent)) / 1000; };
-        std::fprintf(to, "%-34s %10llu %10llu %10llu %10llu %10llu %10llu %9.3f %9.3f\n", title.c_str(),
+        std::fprintf(to, "%-34s %10llu %10llu %10llu %10llu %10llu %10llu %10llu %9.3f %9.3f\n", title.c_str(),
                      static_cast<unsigned long long>(one.given_up), count(passage::at_once), count(passage::queued),
-                     count(passage::chain_end), count(passage::destructor), count(passage::combined), us(50), us(99));
+                     count(passage::chain_end), count(passage::destructor), count(passage::combined),
+                     count(passage::notified), us(50), us(99));
     }
 }
 

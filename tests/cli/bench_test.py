@@ -264,7 +264,7 @@ def test_list(holdfast):
         "shared-memory", "hash-table", "scl-fairness", "scl-proportion", "scl-overhead", "scl-interactive",
         "scl-readers-writers", "scl-slice", "scl-toy", *OF_PTHREADS, "coro-mutex",
         "coro-rwlock", "coro-semaphore", "coro-condvar",
-        "coro-channel", "coro-queuing-delay", "coro-locality", "coro-leveldb", "coro-leveldb-inside"]
+        "coro-notify", "coro-channel", "coro-queuing-delay", "coro-locality", "coro-leveldb", "coro-leveldb-inside"]
 
 
 def test_how_far_apart_the_cpus_were(holdfast, tmp_path):

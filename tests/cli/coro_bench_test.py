@@ -21,6 +21,7 @@ OURS = {
     "coro-rwlock": ["ces", "dispatch", "inline"],
     "coro-semaphore": ["ces", "dispatch", "inline"],
     "coro-condvar": ["ces", "dispatch", "inline"],
+    "coro-notify": ["ces", "ces-not-awaited", "dispatch", "inline"],
     "coro-channel": ["ces", "dispatch", "inline"],
     "coro-locality": ["ces", "with", "dispatch", "inline"],
     "coro-leveldb": ["ces", "with", "dispatch", "barging", "inline", "threads"],

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The coroutine condition variable: waiters that move from its list to the mutex's, become the mutex's owner at once,
 // or reach a limit.
-// C++ code: coro/include/holdfast/coro/condition_variable.hpp (C1, C2), mutex.hpp (own_or_wait, unlock_suspended),
+// C++ code: coro/include/holdfast/coro/condition_variable.hpp (C1, C2, C4), mutex.hpp (own_or_wait, unlock_suspended),
 // waiter.hpp (W1 to W4), policy.hpp.
 //
 // One step is one atomic instruction, or what is done under a guard. Task 1 waits once, within a limit that may pass at
 // any time; was it notified, it passes that on. Task 2 waits until there is a token, without a limit. Task 3
 // makes the one token and notifies, one or all, with the mutex or after it. So nothing but that notification, or
-// what task 1 passes on, can let task 2 go on. Sleeping and what combines are not here (mutex.pml, with.pml).
+// what task 1 passes on, can let task 2 go on. Either may await its notification: then a task that it makes the mutex's
+// owner gets its worker, and it is queued. Sleeping and what combines are not here (mutex.pml, with.pml).
 //
 // M1  Exclusion.
 // C2  A task that goes on after a wait, or after waiting for the mutex, has the mutex.
 // W1  A coroutine is queued once, and not while it runs.
+// C4  While a notification is awaited, nobody but its own task touches its awaiter; nor that task, once it is queued.
 // W3  Nobody touches the wait of a coroutine that has gone on: neither who notified it nor its limit (W4).
 // And no deadlock: all tasks end (C1: no notification is lost).
 #ifndef WORKERS
@@ -21,7 +23,7 @@
 #define NOTIFIER 3
 #define CHAIN_MAX 2
 
-bit M1, C2, W1, W3;
+bit M1, C2, C4, W1, W3;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
 
 // Of a wait for the condition.
@@ -54,11 +56,13 @@ bool armed, reaching; // the limit of task 1; it is being reached
 bool token;
 byte tells[TASKS + 1]; // whom the task is about to notify
 bool later[TASKS + 1]; // when it has unlocked
+bool awaits[TASKS + 1]; // gives its worker to an owner
 bool told[TASKS + 1];  // it is, or has been
 
 byte owner, inside, ended; // ghost: `owner` has the mutex
 bool busy[TASKS + 1];      // ghost: queued, or on a worker
 bool frame[TASKS + 1];     // ghost: the wait's awaiter is there
+bool at_hand[TASKS + 1];   // ghost: the notification's awaiter is there, and its task runs
 #define TOUCH(one) ASSERT(W3, frame[one])
 // What `task` does with the mutex.
 #define HAS_NEWS (task == NOTIFIER || was_notified[task] && task == 1)
@@ -120,8 +124,8 @@ inline choose_waiter(one) {
     od
 }
 
-// lock_again and own_or_wait. `mine` is free to use.
-inline lock_again(one, notified) {
+// owns_again and own_or_wait: is `one` the owner, in `mine`?
+inline owns_again(one, notified) {
     atomic {
         TOUCH(one);
         was_notified[one] = notified;
@@ -150,6 +154,10 @@ inline lock_again(one, notified) {
 #ifdef MUTANT_NOTIFIER_LOOKS_BACK
     TOUCH(one);
 #endif
+}
+
+// schedule_owner
+inline schedule_if_mine(one) {
     if
 #ifdef MUTANT_OWNER_IS_NOT_QUEUED
     :: mine
@@ -161,7 +169,52 @@ inline lock_again(one, notified) {
     mine = false
 }
 
-// notify_one, notify_all. There are two waiters at most.
+// hand_over(): exchange() or end_chain(). The task is as it was before the notification, but queued.
+inline give_worker() {
+    ASSERT(C4, at_hand[task]);
+    at_hand[task] = false;
+    busy[task] = false;
+    if
+    :: atomic { chain + 1 >= CHAIN_MAX -> chain = 0 };
+#ifdef MUTANT_CHAIN_ENDS_WITHOUT_THE_OWNER
+        next = 0;
+#else
+        put(urgent, next);
+        next = 0;
+#endif
+        gave = true;
+        put(ready, task)
+    :: atomic { chain + 1 < CHAIN_MAX -> chain++; ASSERT(W1, !busy[next]); busy[next] = true }; // the slot
+        gave = true;
+#ifndef MUTANT_NOTIFIER_IS_NOT_QUEUED
+        put(ready, task)
+#endif
+    fi
+}
+
+// What becomes of a waiter that was notified: its notification keeps the first owner, whom it gives its worker.
+inline take_owner(one) {
+    if
+#ifdef MUTANT_KEEPS_WHO_DOES_NOT_OWN
+    :: awaits[task] && next == 0 -> next = one; mine = false
+#else
+    :: awaits[task] && next == 0 && mine -> ASSERT(C4, at_hand[task]); next = one; mine = false
+#endif
+#ifdef MUTANT_OWNER_IS_ALSO_QUEUED
+    :: else -> schedule_if_mine(one)
+    fi;
+    if
+    :: next == one -> put(urgent, one)
+    :: else
+    fi
+#else
+    :: else -> schedule_if_mine(one)
+    fi
+#endif
+}
+
+// notify(), and await_suspend() of a notification that has found an owner: then `next` is not 0. There are two waiters
+// at most.
 inline notify() {
     atomic {
         choose_waiter(woken);
@@ -169,14 +222,32 @@ inline notify() {
         :: tells[task] == ALL -> choose_waiter(second)
         :: tells[task] == ONE
         fi;
-        tells[task] = NOBODY
+        tells[task] = NOBODY;
+        at_hand[task] = awaits[task]
     };
     do
     :: woken != 0 ->
-        lock_again(woken, true);
+        owns_again(woken, true);
+        take_owner(woken);
+#ifdef MUTANT_HANDS_OVER_BEFORE_ALL_ARE_TOLD
+        if
+        :: next != 0 && at_hand[task] -> give_worker()
+        :: else
+        fi;
+#endif
+#ifdef MUTANT_OTHERS_ARE_FORGOTTEN
+        if
+        :: next != 0 -> second = 0
+        :: else
+        fi;
+#endif
         atomic { woken = second; second = 0 }
     :: woken == 0 -> break
-    od
+    od;
+    if
+    :: next != 0 && at_hand[task] -> give_worker()
+    :: else -> at_hand[task] = false
+    fi
 }
 
 // wait_awaiter: linked first, then the mutex is given on. Until then nobody can let the caller go on.
@@ -232,7 +303,19 @@ inline resume() {
         :: !waited[task]
         fi;
         atomic { ASSERT(C2, owner == task); at[task] = INSIDE; inside++; ASSERT(M1, inside == 1) }
-    :: tells[task] != NOBODY && (at[task] == UNLOCKED || !later[task]) -> notify()
+    :: tells[task] != NOBODY && (at[task] == UNLOCKED || !later[task]) ->
+        notify();
+        if
+#ifdef MUTANT_OWNER_IS_LOST
+        :: gave -> gave = false; next = 0; break
+#else
+        :: gave -> gave = false; break
+#endif
+#ifdef MUTANT_NOTIFIER_RUNS_ON
+        :: gave -> gave = false
+#endif
+        :: !gave
+        fi
     :: at[task] == INSIDE && !LEAVES ->
         atomic { state[task] = ARMING; waited[task] = true; frame[task] = true; armed = (armed || task == 1) };
 #ifdef MUTANT_UNLOCKS_BEFORE_IT_LINKS
@@ -262,6 +345,10 @@ inline resume() {
            if
            :: later[task] = true
            :: later[task] = false
+           fi;
+           if
+           :: awaits[task] = true
+           :: awaits[task] = false
            fi
        }
     :: at[task] == INSIDE && LEAVES && (told[task] || !HAS_NEWS) && (tells[task] == NOBODY || later[task]) ->
@@ -287,7 +374,7 @@ inline resume() {
 
 proctype Worker() {
     byte task, next, chain, woken, second;
-    bool mine, links;
+    bool mine, links, gave;
 
     do
     :: atomic { urgent?task -> chain = (chain + 1) % CHAIN_MAX };
@@ -337,7 +424,8 @@ proctype Limit() {
 #ifdef MUTANT_WITHDRAWN_GOES_ON_UNLOCKED
         put(ready, 1);
 #else
-        lock_again(1, false);
+        owns_again(1, false);
+        schedule_if_mine(1);
 #endif
         reaching = false;
         break

@@ -49,7 +49,7 @@ public:
         wait_list others;
         {
             spin_lock held(guard_);
-            one.kind = round_;
+            one.wanted = round_;
             if (++come_ < count_)
                 return false;
             come_ = 0;
@@ -65,13 +65,13 @@ private:
     friend class detail::waited_on<barrier>;
     static constexpr primitive_kind observed_as = primitive_kind::barrier;
 
-    bool take(const waiter *one) const noexcept { return one->kind != round_; }
+    bool take(const waiter *one) const noexcept { return one->wanted != round_; }
     void give_back(const waiter &) const noexcept {}
     void someone_left() const noexcept {}
 
     std::size_t count_;
     std::size_t come_ = 0;
-    unsigned round_ = 0;
+    std::size_t round_ = 0;
 };
 
 } // namespace holdfast::coro

@@ -9,11 +9,15 @@
 // coro.C2  A notified waiter never runs only to find the mutex taken: it is put into the mutex's list, or made its
 //     owner.
 // coro.C3  The guard has the mutex exactly while the coroutine runs: not while it waits, in either list.
-// Model: verify/coro/condition.pml. Test: tests/coro/primitives_test.
+// coro.C4  An awaited notification gives its thread to a waiter that owns the mutex alone, once all others that were
+//     notified are in the mutex's list or scheduled: from then on its own frame may be gone.
+// Model: verify/coro/condition.pml. Tests: tests/coro/primitives_test, tests/coro/notification_test.
 #pragma once
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -28,6 +32,7 @@ public:
     using lock_type = basic_scoped_lock<Policy>;
     class wait_awaiter;
     class limited_wait_awaiter;
+    class notification;
 
     basic_condition_variable() = default;
     basic_condition_variable(const basic_condition_variable &) = delete;
@@ -80,30 +85,35 @@ public:
                            std::decay_t<Predicate>(std::forward<Predicate>(predicate)));
     }
 
-    // From any thread, with or without the mutex. O(1), O(waiters).
-    void notify_one() noexcept {
-        waiter *one = nullptr;
-        {
-            spin_lock guarded(guard_);
-            one = waiters_.choose();
-        }
-        if (one)
-            static_cast<limited_wait_awaiter *>(one)->lock_again(true);
-    }
-    void notify_all() noexcept {
+    // c.notify_one(); as a plain function, from any thread, with or without the mutex: whoever gets the mutex by it is
+    // queued. co_await c.notify_one(); in a coroutine that does not have the mutex: whoever gets it goes on here, at
+    // once, and the caller is queued (CES paper, 5.2). What is not awaited notifies where it is destroyed: at the end
+    // of the statement, if nobody keeps it. O(1), O(waiters).
+    notification notify_one() noexcept { return notification(*this, 1); }
+    notification notify_all() noexcept { return notification(*this, SIZE_MAX); }
+
+private:
+    // Each waiter is put into its mutex's list, or becomes its owner and goes to `take_owner`. The condition variable
+    // may be gone when the first has been.
+    template <class TakeOwner>
+    void notify(std::size_t waiters_max, TakeOwner take_owner) noexcept {
         wait_list chosen;
         {
             spin_lock guarded(guard_);
-            while (waiter *one = waiters_.choose())
+            for (std::size_t i = 0; i < waiters_max; i++) {
+                waiter *one = waiters_.choose();
+                if (!one)
+                    break;
                 chosen.append(*one);
+            }
         }
         while (waiter *one = chosen.first()) {
             chosen.unlink(*one);
-            static_cast<limited_wait_awaiter *>(one)->lock_again(true);
+            if (static_cast<limited_wait_awaiter *>(one)->owns_again(true))
+                take_owner(*one);
         }
     }
 
-private:
     template <class Predicate>
     task<> wait_until_it_holds(lock_type &held, Predicate predicate) {
         while (!predicate())
@@ -189,12 +199,11 @@ private:
         }
     }
 
-    // coro.C2. It can't be cancelled any more.
-    void lock_again(bool notified) noexcept {
+    // coro.C2. It can't be cancelled any more. True when it has the mutex; else it may be gone.
+    [[nodiscard]] bool owns_again(bool notified) noexcept {
         notified_ = notified;
         wants_mutex_ = true;
-        if (mutex_->own_or_wait(*this))
-            schedule_owner(*this);
+        return mutex_->own_or_wait(*this);
     }
     static void withdraw(limited_waiter &one) noexcept {
         auto &self = static_cast<limited_wait_awaiter &>(one);
@@ -202,7 +211,8 @@ private:
             spin_lock guarded(self.of_.guard_);
             self.of_.waiters_.unlink(one);
         }
-        self.lock_again(false);
+        if (self.owns_again(false))
+            schedule_owner(self);
     }
 
     basic_condition_variable &of_;
@@ -219,6 +229,42 @@ class [[nodiscard]] basic_condition_variable<Policy>::wait_awaiter : public limi
 public:
     wait_awaiter(basic_condition_variable &of, lock_type &held) : limited_wait_awaiter(of, held, {}) {}
     void await_resume() { static_cast<void>(limited_wait_awaiter::await_resume()); }
+};
+
+template <policy Policy>
+class basic_condition_variable<Policy>::notification {
+public:
+    notification(const notification &) = delete;
+    notification &operator=(const notification &) = delete;
+    ~notification() {
+        if (!awaited_)
+            of_.notify(waiters_max_, schedule_owner);
+    }
+    [[nodiscard]] bool await_ready() noexcept {
+        awaited_ = true;
+        owner_ = nullptr; // coro.W5
+        of_.notify(waiters_max_, [this](waiter &one) noexcept {
+            if (!owner_)
+                owner_ = &one;
+            else
+                schedule_owner(one); // of another mutex
+        });
+        return !owner_;
+    }
+    HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
+        return hand_over<Policy>(self, *owner_, frame_, passage::notified); // coro.C4
+    }
+    void await_resume() const noexcept {}
+
+private:
+    friend class basic_condition_variable;
+    notification(basic_condition_variable &of, std::size_t waiters_max) noexcept : of_(of), waiters_max_(waiters_max) {}
+
+    basic_condition_variable &of_; // may be gone once it has notified
+    std::size_t waiters_max_;
+    waiter *owner_ = nullptr; // of the mutex, by this
+    deferred frame_;
+    bool awaited_ = false;
 };
 
 using condition_variable = basic_condition_variable<policy::ces>;

@@ -2,14 +2,16 @@
 // Guards: what a coroutine has for as long as they live.
 //
 // A Mode says of a Mutex how it is given back: unlock(Mutex &), which is awaited, and give_back(Mutex &), by the
-// guard's destructor.
+// guard's destructor. One that is made of a number knows how much of it the guard has (waiter::wanted).
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "holdfast/coro/detail/checks.hpp"
@@ -34,11 +36,12 @@ class [[nodiscard]] guard {
 public:
     guard() = default;
     // Takes over what the caller has.
-    guard(Mutex &of, std::adopt_lock_t) noexcept : of_(&of) {}
-    guard(guard &&other) noexcept : of_(other.release()) {}
+    guard(Mutex &of, std::adopt_lock_t, Mode mode = {}) noexcept : mode_(mode), of_(&of) {}
+    guard(guard &&other) noexcept : mode_(other.mode_), of_(other.release()) {}
     guard &operator=(guard &&other) noexcept {
         if (this != &other) {
             give_back();
+            mode_ = other.mode_;
             of_ = other.release();
         }
         return *this;
@@ -49,7 +52,7 @@ public:
     // co_await held.unlock(). Requires owns_lock().
     [[nodiscard]] auto unlock() noexcept {
         require(owns_lock(), "a guard's lock is released that it does not have: it is empty, or was released before");
-        return Mode::unlock(*release());
+        return mode_.unlock(*release());
     }
     [[nodiscard]] bool owns_lock() const noexcept { return of_ != nullptr; }
     [[nodiscard]] explicit operator bool() const noexcept { return owns_lock(); }
@@ -57,11 +60,14 @@ public:
     // The caller has it from now on, without a guard.
     [[nodiscard]] Mutex *release() noexcept { return std::exchange(of_, nullptr); }
 
+protected:
+    [[no_unique_address]] Mode mode_;
+
 private:
     void give_back() noexcept {
         if (Mutex *of = release()) {
             note_slow_release();
-            Mode::give_back(*of);
+            mode_.give_back(*of);
             note_turn(); // it can't suspend: the next co_await of a guard does
         }
     }
@@ -98,10 +104,16 @@ public:
     [[nodiscard]] Guard await_resume() {
         if (late_)
             return awaited_->await_resume();
-        return got_it(*this) ? Guard(this->of_, std::adopt_lock) : Guard();
+        return got_it(*this) ? taken(*this) : Guard();
     }
 
 private:
+    static Guard taken(guarded &self) noexcept {
+        if constexpr (std::is_constructible_v<Guard, decltype(self.of_), std::adopt_lock_t, std::size_t>)
+            return Guard(self.of_, std::adopt_lock, self.what());
+        else
+            return Guard(self.of_, std::adopt_lock);
+    }
     static bool got_it(Wait &wait) {
         if constexpr (std::is_void_v<decltype(wait.await_resume())>) {
             wait.await_resume();
@@ -116,12 +128,12 @@ private:
         Wait &wait = self;
         if constexpr (std::is_void_v<decltype(wait.await_resume())>) {
             co_await wait;
-            co_return Guard(self.of_, std::adopt_lock);
+            co_return taken(self);
         } else {
             bool got = co_await wait;
             if (!got)
                 co_return Guard();
-            co_return Guard(self.of_, std::adopt_lock);
+            co_return taken(self);
         }
     }
 

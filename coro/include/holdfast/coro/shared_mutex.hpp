@@ -103,7 +103,7 @@ public:
 private:
     friend class detail::waited_on<basic_shared_mutex>;
     static constexpr primitive_kind observed_as = primitive_kind::shared_mutex;
-    enum : unsigned { reader, writer };
+    enum : std::size_t { reader, writer };
     using endless = detail::wait_for_ever<basic_shared_mutex>;
     using within_limits = detail::wait_within_limits<basic_shared_mutex>;
 
@@ -111,41 +111,41 @@ private:
     static auto leaving(Operation operation) noexcept {
         return detail::giving<Policy, Operation>(operation);
     }
-    auto limited(unsigned what, wait_limits limits) { return within_limits(*this, what, std::move(limits)); }
+    auto limited(std::size_t what, wait_limits limits) { return within_limits(*this, what, std::move(limits)); }
     template <class Guard>
-    auto limited_guard(unsigned what, wait_limits limits) {
+    auto limited_guard(std::size_t what, wait_limits limits) {
         return detail::guarded<within_limits, Guard>(*this, what, std::move(limits));
     }
 
     // Under the guard.
-    bool may_enter(unsigned what) const noexcept { return !written_ && (what == reader || readers_ == 0); }
-    void count(unsigned what) noexcept {
+    bool may_enter(std::size_t what) const noexcept { return !written_ && (what == reader || readers_ == 0); }
+    void count(std::size_t what) noexcept {
         if (what == writer)
             written_ = true;
         else
             readers_++;
     }
-    bool enter_as(unsigned what) noexcept {
+    bool enter_as(std::size_t what) noexcept {
         if (!this->waiters_.empty() || !may_enter(what))
             return false;
         count(what);
         return true;
     }
-    bool take(const waiter *one) noexcept { return enter_as(one->kind); }
+    bool take(const waiter *one) noexcept { return enter_as(one->wanted); }
 
     // coro.R2: a writer, or as many readers as come before the next writer. Under the guard.
     void admit(wait_list &chosen) noexcept {
         while (waiter *first = this->waiters_.first()) {
-            if (!may_enter(first->kind))
+            if (!may_enter(first->wanted))
                 return;
             this->waiters_.unlink(*first);
             if (!first->choose())
                 continue; // cancelled, or its executor ends
-            count(first->kind);
+            count(first->wanted);
             chosen.append(*first);
         }
     }
-    void leave(unsigned what, wait_list &chosen) noexcept {
+    void leave(std::size_t what, wait_list &chosen) noexcept {
         spin_lock held(this->guard_);
         detail::require(what == writer ? written_ : readers_ > 0,
                         "a shared_mutex is unlocked that nobody has so: unlock() is for lock(), unlock_shared() for "
@@ -156,12 +156,12 @@ private:
             readers_--;
         admit(chosen);
     }
-    void leave_unsuspended(unsigned what) noexcept {
+    void leave_unsuspended(std::size_t what) noexcept {
         wait_list chosen;
         leave(what, chosen);
         schedule_owners<Policy>(chosen);
     }
-    void give_back(const waiter &one) noexcept { leave_unsuspended(one.kind); }
+    void give_back(const waiter &one) noexcept { leave_unsuspended(one.wanted); }
     // A writer that gave up may have kept readers behind it waiting for nothing.
     void someone_left() noexcept {
         wait_list chosen;

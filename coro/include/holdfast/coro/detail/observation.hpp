@@ -27,9 +27,10 @@ enum class passage : std::uint8_t {
     queued,     // through a queue of its executor
     chain_end,  // the same, since the chain of hand-overs had become long
     destructor, // the same, since a guard's destructor can't suspend
-    combined    // it was not resumed for it: its function ran on the thread of the task that chose it
+    combined,   // it was not resumed for it: its function ran on the thread of the task that chose it
+    notified    // as at_once, by an awaited notification of a condition variable whose mutex was free
 };
-inline constexpr unsigned passages = 5;
+inline constexpr unsigned passages = 6;
 
 namespace detail {
 

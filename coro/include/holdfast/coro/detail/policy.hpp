@@ -39,7 +39,7 @@ inline void defer(run_context &context, std::coroutine_handle<> self, deferred &
     context.deferred_top = &frame;
 }
 
-inline bool exchange(std::coroutine_handle<> self, waiter &next, deferred &frame) noexcept {
+inline bool exchange(std::coroutine_handle<> self, waiter &next, deferred &frame, passage how) noexcept {
     run_context *context = current_context();
     if (!context || !context->home || next.home != context->home) {
         schedule_owner(next); // a coroutine stays on its executor
@@ -51,7 +51,7 @@ inline bool exchange(std::coroutine_handle<> self, waiter &next, deferred &frame
         home->schedule_rotated(self);
         return true;
     }
-    next.how = passage::at_once;
+    next.how = how;
     std::coroutine_handle<> handle = next.handle; // coro.W3: as soon as `self` is queued, all may be gone
     if (context->alone)
         defer(*context, self, frame);
@@ -61,13 +61,13 @@ inline bool exchange(std::coroutine_handle<> self, waiter &next, deferred &frame
     return true;
 }
 
-inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &frame) noexcept {
+inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &frame, passage how) noexcept {
     run_context *context = current_context();
     if (!context || !context->home || next.home != context->home) {
         schedule_owner(next);
         return false;
     }
-    next.how = passage::at_once;
+    next.how = how;
     defer(*context, self, frame);
     pass_on(*context, next.handle);
     return true;
@@ -77,13 +77,14 @@ inline bool run_before(std::coroutine_handle<> self, waiter &next, deferred &fra
 
 // Gives this thread, or a place in a queue, to `next`, which has just been given a lock by `self`. Called in
 // await_suspend; true when `self` stays suspended. `frame` is in `self`'s awaiter. Nothing of the awaiter may be
-// touched after it.
+// touched after it. `how` is what a waiter that runs here at once is counted as.
 template <policy Policy>
-[[nodiscard]] bool hand_over(std::coroutine_handle<> self, waiter &next, deferred &frame) noexcept {
+[[nodiscard]] bool hand_over(std::coroutine_handle<> self, waiter &next, deferred &frame,
+                             passage how = passage::at_once) noexcept {
     if constexpr (Policy == policy::ces) {
-        return detail::exchange(self, next, frame);
+        return detail::exchange(self, next, frame, how);
     } else if constexpr (Policy == policy::inline_) {
-        return detail::run_before(self, next, frame);
+        return detail::run_before(self, next, frame, how);
     } else {
         schedule(next);
         return false;

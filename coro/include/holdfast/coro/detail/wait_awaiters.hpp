@@ -27,7 +27,7 @@ template <class Primitive>
 template <class Primitive>
 class [[nodiscard]] wait_for_ever : private waiter {
 public:
-    explicit wait_for_ever(Primitive &of, unsigned what = 0) noexcept : of_(of) { kind = what; }
+    explicit wait_for_ever(Primitive &of, std::size_t what = 0) noexcept : of_(of) { wanted = what; }
     ~wait_for_ever() {
         if (!suspended_)
             return;
@@ -49,6 +49,8 @@ public:
     }
 
 protected:
+    [[nodiscard]] std::size_t what() const noexcept { return wanted; }
+
     Primitive &of_;
 
 private:
@@ -59,9 +61,9 @@ private:
 template <class Primitive>
 class [[nodiscard]] wait_within_limits : private limited_waiter {
 public:
-    wait_within_limits(Primitive &of, unsigned what, wait_limits limits)
+    wait_within_limits(Primitive &of, std::size_t what, wait_limits limits)
         : limited_waiter(std::move(limits), withdraw), of_(of) {
-        kind = what;
+        wanted = what;
     }
     ~wait_within_limits() {
         if (!suspended_)
@@ -93,6 +95,8 @@ public:
     }
 
 protected:
+    [[nodiscard]] std::size_t what() const noexcept { return wanted; }
+
     Primitive &of_;
 
 private:

@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -56,7 +57,7 @@ struct waiter {
     waiter *previous = nullptr;
     std::coroutine_handle<> handle;
     executor_base *home = nullptr; // null: resumed where it is chosen
-    unsigned kind = 0;             // of what is wanted; for the primitive to read
+    std::size_t wanted = 0;        // what, or how much: for the primitive to read
     bool linked = false;           // written under the guard
     bool has_limits = false;       // may be cancelled
     bool adrift = false;           // coro.X3; guarded by the life
