@@ -72,7 +72,9 @@ void try_monitor(findings &found) {
         return;
     }
     found.mode = "blocking";
-    found.why = "there is no Preemption Monitor, so waiters block, as glibc's do: " + session.why_no_monitor();
+    found.why = "there is no Preemption Monitor, so waiters block, as glibc's do, "
+                "but for locks that are released all the time: " +
+                session.why_no_monitor();
     for (const auto &capability : found.capabilities) {
         if (!capability.present && capability.for_monitor && found.remedy.empty())
             found.remedy = capability.remedy;

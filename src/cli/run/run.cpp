@@ -129,7 +129,8 @@ void print_who_stays(const session &session) {
 // that ends before its monitor could be there is not worth a word.
 void print_what_was_amiss(const session &session, const std::vector<lock_rule> &rules) {
     if (session.is_settled() && !session.has_monitor())
-        say("holdfast: it ran without a monitor, so its waiters blocked as glibc's do: {}: see 'holdfast doctor'\n",
+        say("holdfast: it ran without a monitor, so its waiters blocked as glibc's do, "
+            "but for locks that are released all the time: {}: see 'holdfast doctor'\n",
             session.why_no_monitor());
     if (rules.empty())
         return;
