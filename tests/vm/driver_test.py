@@ -270,6 +270,8 @@ def test_what_was_not_tried_here_is_as_the_page_had_it():
     assert "`a.b` skips itself: no CPU 1" in second
     assert other.startswith("| 9.8 | 9.9-1 |") and other.count("| yes") == len(page.COLUMNS) + 1
     assert other.endswith("| abc1234 |")
+    third = page_of(machine_of(tests=soak + [{**soak[0], "name": "run"}], trouble=STOPPED), before=second)
+    assert "`run` passed, the run was stopped before `commit_limit`" in third and third.count("skips itself") == 1
     untried = [machine_of(kernel=name, tests=[], version="", unavailable="not run yet") for name in ("9.9", "9.8")]
     assert page_of(*untried, before=second) == second
 

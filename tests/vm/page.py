@@ -46,9 +46,10 @@ def cell(machine, names):
         wrong = [f"the machine {machine['trouble']}"]
     if wrong:
         return Cell("no", tuple(map(plain, wrong)))
-    expected = {each.name for each in jobs.for_machine(machine["cpus"], [], jobs.listed())}.intersection(names)
-    if not expected <= {test["name"] for test in ran}:
-        return not_tried("the run was stopped before")
+    passed, listed = {test["name"] for test in ran}, jobs.for_machine(machine["cpus"], [], jobs.listed())
+    if left := [each.name for each in listed if each.name in names and each.name not in passed]:
+        return not_tried((f"{', '.join(f'`{name}`' for name in names if name in passed)} passed, " if passed else "") +
+                         f"the run was stopped before {', '.join(f'`{name}`' for name in left)}")
     if not ran:
         return not_tried("one host thread does the work of so many CPUs: a short form only")
     return Cell("yes", tuple(plain(f"`{case.split(':')[0]}` skips itself:{case.partition(':')[2]}")
