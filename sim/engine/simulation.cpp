@@ -297,17 +297,16 @@ void simulation::step() {
     me_->now = clock_;
 }
 
-void simulation::leave_after(std::uint64_t accesses, std::jmp_buf *to, std::function<bool()> may) {
+void simulation::leave_after(std::uint64_t accesses, std::jmp_buf *to) {
     self().leaves_in = accesses;
     self().leaves_to = to;
-    self().may_leave = std::move(may);
 }
 
 void simulation::leave_if_due() {
     thread &who = self();
     if (who.leaves_in == 0 || --who.leaves_in > 0)
         return;
-    if (who.may_leave())
+    if (!who.has_signals_blocked)
         std::longjmp(*who.leaves_to, 1);
     who.leaves_in = 1;
 }

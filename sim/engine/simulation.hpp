@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/duration.hpp"
@@ -51,7 +52,7 @@ struct thread {
     int rounds_left_out = 0;
     std::uint64_t leaves_in = 0; // accesses; 0: it stays
     std::jmp_buf *leaves_to = nullptr;
-    std::function<bool()> may_leave;
+    bool has_signals_blocked = false; // it does not leave before they are not any more
     std::uint64_t priority = 0;
     // Asleep.
     const std::uint32_t *word = nullptr; // null: nobody wakes it but a timer
@@ -148,8 +149,12 @@ public:
     void sleep_for(std::uint64_t ns);
     void yield();
     // Exploring: at so many accesses to memory from now on (0: not any more) the thread leaves by longjmp, as one does
-    // that is cancelled, or whose signal handler jumps; or later, when it may.
-    void leave_after(std::uint64_t accesses, std::jmp_buf *to, std::function<bool()> may);
+    // that is cancelled, or whose signal handler jumps; or later, when signals may come.
+    void leave_after(std::uint64_t accesses, std::jmp_buf *to);
+    // Of the thread that runs, if one does. Says what was before.
+    bool block_signals(bool blocked) {
+        return me_ && me_->current && std::exchange(self().has_signals_blocked, blocked);
+    }
     void fence_all();
 
     thread &self() { return *me_->current; }

@@ -251,42 +251,56 @@ struct store {
         return "";
     }
 
-    // Now and then the wait is left at any access of its sleep, as by a cancellation, or, by a signal handler that
-    // jumps, while it has the list; then it goes on as preload/cond.c does. Not just when it has the list and does not
-    // say so yet, or any more: a handler that jumps out of that leaves the list to nobody, and is undefined by POSIX.
-    static void sleep(hf_waiter &self) {
+    // Now and then the body is left at any access, as by a cancellation, or by a signal handler that jumps. False then.
+    template <class Body>
+    static bool stays(int leaves_one_in, std::uint64_t accesses, Body body) {
         random_source &chance = now_running().chance();
         std::uint32_t depth = hf_self()->critical.critical_depth;
         std::jmp_buf out;
-        if (chance.one_in(4)) {
+        if (chance.one_in(leaves_one_in)) {
             if (setjmp(out) != 0) {
                 hf_store_relaxed(&hf_self()->critical.critical_depth, depth);
-                hf_waiter_leave_cancelled(&self);
-                return;
+                return false;
             }
-            now_running().leave_after(1 + chance.below(40), &out,
-                                      [&self] { return self.is_cancellable || self.has_list; });
+            now_running().leave_after(1 + chance.below(accesses), &out);
         }
-        if (chance.one_in(5)) {
-            hf_deadline until = in_ns(chance.below(100'000));
-            if (hf_condition_sleep(&self, &until) == ETIMEDOUT)
+        body();
+        now_running().leave_after(0, nullptr);
+        return true;
+    }
+
+    // As preload/cond.c does; this, too, may be left.
+    static void leave(hf_waiter &self) {
+        while (!stays(3, 20, [&self] { hf_waiter_leave_cancelled(&self); }))
+            ;
+    }
+
+    static void sleep(hf_waiter &self) {
+        random_source &chance = now_running().chance();
+        bool in_time = chance.one_in(5);
+        hf_deadline until = in_ns(chance.below(100'000));
+        bool stayed = stays(4, 40, [&self, &until, in_time] {
+            if (hf_condition_sleep(&self, in_time ? &until : nullptr) == ETIMEDOUT)
                 hf_waiter_leave(&self);
-        } else {
-            hf_condition_sleep(&self, nullptr);
-        }
-        now_running().leave_after(0, nullptr, nullptr);
+        });
+        if (!stayed)
+            leave(self);
     }
 
     void wait() {
         hf_waiter &self = *new hf_waiter;
-        hf_condition_join(&not_empty, &self, nullptr);
-        hf_flexguard_unlock(&lock);
-        sleep(self);
-        if (self.moved) {
-            hf_flexguard_acquire_as_sleeper(&lock.word, &lock.queue_tail, &lock.releases, hf_self());
-            hf_sleeper_goes(&lock.word);
+        hf_waiter_begin(&self, &not_empty, nullptr);
+        if (stays(8, 20, [&self] { hf_condition_join(&self); })) {
+            hf_flexguard_unlock(&lock);
+            sleep(self);
+            if (self.moved) {
+                hf_flexguard_acquire_as_sleeper(&lock.word, &lock.queue_tail, &lock.releases, hf_self());
+                hf_sleeper_goes(&lock.word);
+            } else {
+                hf_flexguard_lock(&lock);
+            }
         } else {
-            hf_flexguard_lock(&lock);
+            leave(self); // with the mutex
         }
         std::memset(static_cast<void *>(&self), overwritten, sizeof(self));
         left.push_back(&self);

@@ -11,6 +11,7 @@
 #include "base/numa.h"
 #include "base/pause.h"
 #include "base/poll.h"
+#include "base/signal_mask.h"
 #include "engine/simulation.hpp"
 #include "hint/registration.h"
 #include "park/deadline.h"
@@ -57,6 +58,10 @@ void *hf_sim_modify(volatile void *word) {
 void hf_sim_fence(void) {
     if (machine())
         machine()->fence();
+}
+
+bool hf_sim_block_signals(bool blocked) {
+    return machine() && machine()->block_signals(blocked);
 }
 
 void hf_sim_pause(void) {

@@ -78,7 +78,7 @@ void condition::wait(mutex &with) {
         return;
     }
     hf_waiter self{};
-    hf_condition_join(&ours_, &self, nullptr);
+    hf_condition_join(hf_waiter_begin(&self, &ours_, nullptr));
     with.unlock();
     picoseconds asleep = running().now();
     hf_condition_sleep(&self, nullptr);

@@ -6,19 +6,8 @@
 
 #include <signal.h>
 
-#include "base/system_call.h"
+#include "base/signal_mask.h"
 #include "park/word_lock.h"
-
-// All of them, cancellation's among them: a thread that is cancelled in there would never give the lock back. Of a
-// sigset_t the kernel has the first word.
-static inline void hf_block_all_signals(sigset_t *saved) {
-    const uint64_t all = ~UINT64_C(0);
-    hf_sys_rt_sigprocmask(SIG_SETMASK, &all, (uint64_t *)saved);
-}
-
-static inline void hf_unblock_signals(const sigset_t *saved) {
-    hf_sys_rt_sigprocmask(SIG_SETMASK, (const uint64_t *)saved, NULL);
-}
 
 static inline void hf_lock_while_masked(uint32_t *word) {
     if (!hf_word_trylock(word, HF_WORD_HELD))

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "park/deadline.h"
+#include "park/word_lock.h"
 #include "preload/cond.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
@@ -55,7 +56,7 @@ static void move_to_mutex(struct hf_waiter *chosen) {
 
 // How far a wait has come.
 enum progress {
-    WAIT_BEGINS, // to be one; the mutex is the caller's until its release
+    WAIT_BEGINS, // to be one; the mutex is the caller's, or on its way to the others (hf_mutex_is_kept)
     WAIT_SLEEPS, // without the mutex
     WAIT_ENDS,   // is no waiter any more: it takes the mutex again, or has never given it back
 };
@@ -63,14 +64,26 @@ enum progress {
 struct wait {
     struct hf_left_wait left;
     struct hf_waiter waiter;
+    struct hf_mutex_release release;
     uint32_t progress;
 };
 
 static int take_mutex_again(struct hf_waiter *waiter) {
     if (HF_LIKELY(!waiter->moved))
         return hf_mutex_lock(waiter->mutex);
-    hf_mutex_lock_as_sleeper(hf_mutex_in(waiter->mutex)); // condition.C5
+    hf_mutex_lock_as_sleeper(hf_mutex_in(waiter->mutex), &waiter->moved); // condition.C5
     return 0;
+}
+
+// A moved one that does not take the mutex: it may have been woken for it.
+static void stop_being_moved(struct hf_waiter *waiter) {
+    const uint32_t *word = &hf_mutex_in(waiter->mutex)->word;
+    if (!waiter->moved)
+        return;
+    hf_store_relaxed(&waiter->moved, false);
+    hf_program_order();
+    hf_sleeper_goes(word);
+    hf_word_wake(word);
 }
 
 // Asked before the caller is a waiter: if the owner chose it then, it would have to stay for its permit (condition.C2),
@@ -80,18 +93,24 @@ static bool refuses_wait(pthread_mutex_t *mutex) {
 }
 
 // It was cancelled, or left by siglongjmp. Before the program's own clean-up handlers run, and before a thread that
-// jumped goes on: they expect to have the mutex.
+// jumped goes on: they expect to have the mutex. (One that is thrown out while it takes the mutex again goes without,
+// as with glibc; and so may one that gives a mutex of glibc's back, of which it is not known how far that has come.)
 static void leave(struct hf_left_wait *left) {
     struct wait *wait = (struct wait *)left;
-    if (wait->progress == WAIT_ENDS)
+    if (wait->progress == WAIT_ENDS) {
+        stop_being_moved(&wait->waiter);
         return;
-    struct hf_mutex *mutex = hf_mutex_in(wait->waiter.mutex);
-    // Of a mutex of glibc's it is not known; of one of ours it is, but for some instructions.
-    bool has_mutex =
-        wait->progress == WAIT_BEGINS && (!hf_mutex_is_interposed(mutex) || hf_mutex_is_owned_by(mutex, left->self));
-    if (wait->progress == WAIT_SLEEPS)
-        hf_store_relaxed(&left->self->critical.critical_depth, left->depth);
+    }
+    bool has_mutex = wait->progress == WAIT_BEGINS && hf_mutex_is_kept(wait->waiter.mutex, &wait->release);
+    uint32_t depth = left->depth;
+    if (wait->progress == WAIT_BEGINS && !has_mutex && depth > 0)
+        depth--; // it is that with the mutex
+    hf_store_relaxed(&left->self->critical.critical_depth, depth);
     hf_waiter_leave_cancelled(&wait->waiter);
+    left->depth = depth;
+    hf_program_order();
+    hf_store_relaxed(&wait->progress, WAIT_ENDS);
+    hf_program_order();
     if (!has_mutex)
         take_mutex_again(&wait->waiter);
     left->depth = left->self->critical.critical_depth;
@@ -104,19 +123,20 @@ static void unwound(struct wait *wait) {
 // What a wait returns that has not begun, because condition variables were left to glibc since the policy was asked.
 enum { NOT_OURS_ANY_MORE = -1 };
 
-static __attribute__((noinline)) int sleep_until(struct wait *wait, pthread_cond_t *cond, pthread_mutex_t *mutex,
+static __attribute__((noinline)) int sleep_until(struct wait *wait, pthread_mutex_t *mutex,
                                                  const struct hf_deadline *deadline) {
-    if (HF_UNLIKELY(!hf_condition_join(hf_condition_in(cond), &wait->waiter, mutex))) {
+    if (HF_UNLIKELY(!hf_condition_join(&wait->waiter))) {
         hf_store_relaxed(&wait->progress, WAIT_ENDS);
         return NOT_OURS_ANY_MORE;
     }
-    int error = hf_mutex_unlock_to_wait(mutex);
+    int error = hf_mutex_unlock_to_wait(mutex, &wait->release);
     if (error) {
         hf_waiter_leave_cancelled(&wait->waiter); // refused by glibc
         hf_store_relaxed(&wait->progress, WAIT_ENDS);
         return error;
     }
     wait->left.depth = wait->left.self->critical.critical_depth;
+    hf_program_order();
     hf_store_relaxed(&wait->progress, WAIT_SLEEPS);
     int result = hf_condition_sleep(&wait->waiter, deadline);
     if (result == ETIMEDOUT && !hf_waiter_leave(&wait->waiter))
@@ -135,11 +155,11 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
     struct hf_thread_record *self = hf_self();
     __attribute__((cleanup(unwound))) struct wait wait;
     wait.progress = WAIT_BEGINS;
-    wait.waiter.mutex = mutex;
-    wait.waiter.state = HF_WAITER_GONE;
-    wait.waiter.has_list = wait.waiter.moved = wait.waiter.is_cancellable = false;
+    wait.release = hf_mutex_release_begin(mutex);
+    hf_waiter_begin(&wait.waiter, hf_condition_in(cond), mutex);
     hf_left_wait_begin(&wait.left, self, self->critical.critical_depth, leave);
-    int error = sleep_until(&wait, cond, mutex, deadline);
+    wait.left.is_repeated = true;
+    int error = sleep_until(&wait, mutex, deadline);
     hf_left_wait_end(&wait.left);
     errno = saved_errno;
     return error;

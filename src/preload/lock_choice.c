@@ -181,6 +181,13 @@ void hf_chosen_forget(struct hf_mutex *mutex) {
         hf_uscl_give_back(uscl_in(mutex), hf_self());
 }
 
+void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self, bool wakes) {
+    struct hf_hold_end end = hf_hold_ends(word, self, wakes);
+    if (HF_UNLIKELY(wakes))
+        hf_word_wake(word);
+    hf_note_release(word, self, end);
+}
+
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL) {
         hf_uscl_release(uscl_in(mutex), self);
@@ -188,11 +195,7 @@ void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     }
     // The gate first: once the word is free the mutex may be gone (word.I4).
     open_gate(mutex);
-    bool sleepers = hf_word_release(&mutex->word);
-    struct hf_hold_end end = hf_hold_ends(&mutex->word, self, sleepers);
-    if (HF_UNLIKELY(sleepers))
-        hf_word_wake(&mutex->word);
-    hf_note_release(&mutex->word, self, end);
+    hf_chosen_after_release(&mutex->word, self, hf_word_release(&mutex->word));
 }
 
 // A gate's queue, copied into a forked child, names threads that are not there: nobody would open it. The word names

@@ -83,6 +83,9 @@ int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, con
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self);
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self);
 
+// What is left to do after a release of the word alone.
+void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self, bool wakes);
+
 // Opens the gate that the owner has closed, before glibc gives the word away; or ends the slice that it has, before it
 // waits for a condition.
 void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self);

@@ -4,6 +4,7 @@
 
 #include "lock/flexguard/flexguard_lock.h"
 #include "park/deadline.h"
+#include "park/masked_lock.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex.h"
@@ -160,9 +161,11 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
     return count_as_owner(mutex, self, tid);
 }
 
-void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex) {
+void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex, bool *counted) {
     struct hf_thread_record *self = hf_self();
     hf_flexguard_acquire_as_sleeper(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self);
+    hf_store_relaxed(counted, false);
+    hf_program_order(); // one that is thrown out here stays counted, which costs time; it must not go twice
     hf_sleeper_goes(&mutex->word);
     become_first_owner_of_typed(mutex, self);
 }
@@ -244,14 +247,91 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
     return HF_UNLIKELY(hf_observes(self)) ? pay_and_note(&mutex->word, self, HF_WORD_OWES_NOTHING) : 0;
 }
 
-int hf_mutex_unlock_to_wait(pthread_mutex_t *posix) {
+struct hf_mutex_release hf_mutex_release_begin(pthread_mutex_t *posix) {
+    const struct hf_mutex *mutex = hf_mutex_in(posix);
+    return (struct hf_mutex_release){.count = mutex->count, .nusers = mutex->nusers, .state = HF_MUTEX_HELD};
+}
+
+// No depth of a recursive mutex has this bit, and no thread's number.
+static uint32_t mark_of(const struct hf_thread_record *self) {
+    return UINT32_C(1) << 31 | hf_tid(self);
+}
+
+static bool gives_word_alone(const struct hf_mutex *mutex) {
+    uint32_t discipline = hf_choice_of(mutex)->discipline;
+    return (discipline == HF_DISCIPLINE_FLEXGUARD || discipline == HF_DISCIPLINE_BLOCKING) &&
+           !(hf_mutex_can_owe_permits(mutex) && mutex->permits_owed);
+}
+
+// The owner has to go before the word, and would not know in between, or just after, which of the two it has. So the
+// mark goes with the word.
+static void release_marked(struct hf_mutex *mutex, struct hf_thread_record *self, struct hf_mutex_release *release) {
+    hf_store_relaxed(&mutex->count, mark_of(self));
+    hf_program_order();
+    hf_store_relaxed(&release->state, HF_MUTEX_MARKED);
+    hf_program_order();
+    stop_being_owner(mutex);
+    bool looks = hf_flexguard_count_release(&mutex->releases) % HF_RELEASES_FENCED == 0;
+    if (looks)
+        hf_store_own(&mutex->fenced, 0);
+    struct hf_mutex was = {.word_and_count = hf_exchange_release(&mutex->word_and_count, 0)};
+    HF_CHECK("word.I1", was.word != HF_WORD_FREE && was.count == mark_of(self));
+    bool wakes = was.word == HF_WORD_HELD_WITH_SLEEPERS;
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD)
+        hf_flexguard_after_release(&mutex->word, self,
+                                   looks && !wakes ? HF_WORD_OWES_UNFENCE : hf_word_owes_wake(wakes));
+    else
+        hf_chosen_after_release(&mutex->word, self, wakes);
+}
+
+// A release of several steps, among them those that give others their permits: nobody may be thrown out in between.
+static void release_while_masked(struct hf_mutex *mutex, struct hf_thread_record *self,
+                                 struct hf_mutex_release *release_) {
+    sigset_t saved;
+    hf_block_all_signals(&saved);
+    if (hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL && hf_mutex_is_owned_by(mutex, self))
+        hf_chosen_stand_aside(mutex, self);
+    release(mutex, self);
+    release_->state = HF_MUTEX_RELEASED;
+    hf_unblock_signals(&saved);
+}
+
+int hf_mutex_unlock_to_wait(pthread_mutex_t *posix, struct hf_mutex_release *release) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
-    if (HF_UNLIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_USCL) && hf_mutex_is_ours(mutex)) {
-        struct hf_thread_record *self = hf_self();
-        if (hf_mutex_is_owned_by(mutex, self))
-            hf_chosen_stand_aside(mutex, self);
+    if (!hf_mutex_is_interposed(mutex))
+        return hf_glibc()->mutex_unlock(posix);
+    struct hf_thread_record *self = hf_self();
+    if (hf_mutex_refuses(mutex, self))
+        return EPERM;
+    if (hf_mutex_type_of(mutex) == HF_MUTEX_RECURSIVE) {
+        mutex->count--;
+        if (mutex->count != 0)
+            return 0;
     }
-    return hf_mutex_unlock(posix);
+    if (HF_LIKELY(gives_word_alone(mutex)))
+        release_marked(mutex, self, release);
+    else
+        release_while_masked(mutex, self, release);
+    return 0;
+}
+
+bool hf_mutex_is_kept(pthread_mutex_t *posix, struct hf_mutex_release *release) {
+    struct hf_mutex *mutex = hf_mutex_in(posix);
+    if (!hf_mutex_is_interposed(mutex))
+        return true;
+    if (release->state == HF_MUTEX_MARKED && hf_load_relaxed(&mutex->count) == mark_of(hf_self())) {
+        hf_store_relaxed(&mutex->owner, hf_tid(hf_self()));
+        mutex->nusers = release->nusers;
+        hf_program_order(); // as it was, before that is said: it may be thrown out of this, too
+        hf_store_relaxed(&release->state, HF_MUTEX_HELD);
+        hf_program_order();
+    }
+    if (release->state == HF_MUTEX_HELD) {
+        hf_store_relaxed(&mutex->count, release->count);
+        return true;
+    }
+    hf_word_wake(&mutex->word);
+    return false;
 }
 
 int hf_mutex_destroy(pthread_mutex_t *posix) {

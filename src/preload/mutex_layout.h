@@ -3,7 +3,8 @@
 //
 //      bytes   glibc calls it       Holdfast keeps there
 //      0..3    __lock               the lock word: glibc's states, glibc's numbers (park/word_lock.h)
-//      4..7    __count              depth of a recursive mutex, as glibc
+//      4..7    __count              depth of a recursive mutex, as glibc; of any, its owner's mark while it gives it
+//                                   back to wait for a condition (hf_mutex_unlock_to_wait)
 //      8..11   __owner              the owner's tid, as glibc
 //     12..15   __nusers             1 while locked, as glibc (pthread_mutex_destroy looks at it)
 //     16..19   __kind               type and attributes, as glibc; above them the number of a rule (lock_rules.h)
@@ -34,8 +35,13 @@
 enum { HF_GATE_BYTES = 16 };
 
 struct hf_mutex {
-    uint32_t word;
-    uint32_t count;
+    union {
+        struct {
+            uint32_t word;
+            uint32_t count;
+        };
+        uint64_t word_and_count;
+    };
     uint32_t owner;
     uint32_t nusers;
     int32_t kind;
@@ -57,6 +63,7 @@ struct hf_mutex {
 #define HF_SAME_PLACE(ours, glibcs)                                                                                    \
     _Static_assert(offsetof(struct hf_mutex, ours) == offsetof(pthread_mutex_t, __data.glibcs), "as glibc lays it out")
 HF_SAME_PLACE(word, __lock);
+HF_SAME_PLACE(count, __count);
 HF_SAME_PLACE(count, __count);
 HF_SAME_PLACE(owner, __owner);
 HF_SAME_PLACE(nusers, __nusers);

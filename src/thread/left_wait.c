@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "thread/left_wait.h"
 
+#include "park/owned_lock.h"
 #include "park/word_lock.h"
 
 void hf_wait_is_left(void *pointer) {
@@ -8,11 +9,14 @@ void hf_wait_is_left(void *pointer) {
     void (*undo)(struct hf_left_wait *) = left->undo;
     if (!undo)
         return;
-    left->undo = NULL; // once
+    if (!left->is_repeated)
+        left->undo = NULL; // once
     hf_thread_awakes(left->self);
     undo(left);
     hf_store_relaxed(&left->self->in_slices, left->slices);
     hf_store_relaxed(&left->self->critical.critical_depth, left->depth);
+    hf_program_order();
+    left->undo = NULL;
 }
 
 struct word_wait {
@@ -35,4 +39,11 @@ int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_
     int error = hf_word_lock_blocking(word, deadline);
     hf_left_wait_end(&wait.left);
     return error;
+}
+
+void hf_owned_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth) {
+    __attribute__((cleanup(unwound))) struct word_wait wait = {.word = word};
+    hf_left_wait_begin(&wait.left, self, depth, hand_wake_on);
+    hf_owned_lock_blocking(word, hf_tid(self));
+    hf_left_wait_end(&wait.left);
 }

@@ -17,7 +17,7 @@
 // left_wait.L1  What undo() reads was stored before what it undoes, or after: each store that it depends on is the
 //     thread's own, in program order. Where a state is changed in the same instant as it is noted lie a few
 //     instructions in which a handler that leaves finds neither; they cost what POSIX says they may cost, since it
-//     allows no such jump at all.
+//     allows no such jump at all. (Waits for a condition have no such instructions: condition.C7.)
 #ifndef HF_THREAD_LEFT_WAIT_H
 #define HF_THREAD_LEFT_WAIT_H
 
@@ -38,6 +38,7 @@ struct hf_left_wait {
     uint32_t depth;    // critical_depth after the wait was left
     uint16_t slices;   // in_slices
     bool was_unqueued; // it was in no queue of spinning waiters
+    bool is_repeated;  // undo() may itself be left, and is called again then
 };
 
 // glibc's; pthread.h does not declare them any more.
@@ -56,6 +57,7 @@ static inline void hf_left_wait_begin(struct hf_left_wait *left, struct hf_threa
     left->depth = depth;
     left->slices = self->in_slices;
     left->was_unqueued = hf_load_relaxed(&self->critical.queue_state) == HF_QUEUE_IDLE;
+    left->is_repeated = false;
     left->undo = undo;
     _pthread_cleanup_push(&left->pushed, hf_wait_is_left, left);
 }
@@ -78,6 +80,10 @@ static inline void hf_left_wait_unwound(struct hf_left_wait *left) {
 // `depth`: what the caller's is without the lock.
 int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
                           const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
+
+// hf_owned_lock_blocking, with the caller's number; likewise (owned.O2, park/owned_lock.h).
+void hf_owned_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth)
+    __attribute__((cold, visibility("hidden")));
 
 #ifdef __cplusplus
 }

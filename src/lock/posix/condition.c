@@ -11,7 +11,8 @@
 #include "lock/wait/spin_budget.h"
 #include "lock/wait/spin_history.h"
 #include "park/fork_mark.h"
-#include "park/word_lock.h"
+#include "park/masked_lock.h"
+#include "park/owned_lock.h"
 #include "thread/left_wait.h"
 #include "thread/realtime.h"
 
@@ -20,7 +21,7 @@
 // instead costs two system calls at each end of a wait: with 16 threads that wait, a sixth of their speed.
 enum { HF_LIST_LOCK_BITS = 12 };
 struct list_lock {
-    uint32_t word;
+    uint32_t word;    // park/owned_lock.h
     uint32_t waits;   // that have begun under it
     uint32_t waiting; // its waiters
     uint32_t in_vain; // of late, for each broadcast's wake that was of use, so many were not
@@ -55,7 +56,7 @@ static __attribute__((noinline)) void start_over_in_child(void) {
         return; // another thread of the child was faster
     if (!zeroed_by_fork)
         for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
-            table.locks[i] = (struct list_lock){.word = HF_WORD_FREE};
+            table.locks[i] = (struct list_lock){.word = HF_OWNED_FREE};
     fork_depth++;
     hf_fork_mark_known(&table.page.mark, &saved);
 }
@@ -98,8 +99,8 @@ static struct list_lock *acquire_list(struct list_lock *lock) {
     current_fork_depth(); // before anything is taken that a child would forget
     struct hf_thread_record *self = hf_self();
     hf_critical_enter(self);
-    if (!hf_word_trylock(&lock->word, HF_WORD_HELD))
-        hf_word_lock_or_leave(&lock->word, self, self->critical.critical_depth - 1, NULL);
+    if (!hf_owned_trylock(&lock->word, hf_tid(self)))
+        hf_owned_lock_or_leave(&lock->word, self, self->critical.critical_depth - 1);
     return lock;
 }
 
@@ -108,7 +109,7 @@ static struct list_lock *acquire_list_of(const struct hf_condition *condition) {
 }
 
 static void release_list(struct list_lock *lock) {
-    hf_word_unlock(&lock->word);
+    hf_owned_unlock(&lock->word);
     hf_critical_leave(hf_self());
 }
 
@@ -127,7 +128,9 @@ static void insert(struct hf_waiter_list *list, struct hf_waiter *waiter, enum h
     struct hf_waiter *previous = next ? next->in[kind].previous : without_tag(list->last);
     waiter->in[kind].next = next;
     waiter->in[kind].previous = previous;
+    hf_program_order();                                                           // condition.C7
     hf_store_relaxed(previous ? &previous->in[kind].next : &list->first, waiter); // see hf_condition_may_have_waiters
+    hf_program_order();
     if (next)
         next->in[kind].previous = waiter;
     else
@@ -198,23 +201,26 @@ static bool may_poll(uint32_t waiting, unsigned cpus) {
     return cpus > 1 && waiting <= cpus;
 }
 
-bool hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex) {
-    *waiter = (struct hf_waiter){
-        .condition = condition, .mutex = mutex, .priority = hf_realtime_priority(), .state = HF_WAITER_GONE};
+struct hf_waiter *hf_waiter_begin(struct hf_waiter *waiter, struct hf_condition *condition, pthread_mutex_t *mutex) {
+    *waiter = (struct hf_waiter){.condition = condition, .mutex = mutex, .priority = hf_realtime_priority()};
+    return waiter;
+}
+
+bool hf_condition_join(struct hf_waiter *waiter) {
+    struct hf_condition *condition = waiter->condition;
     unsigned cpus = hf_cpus_usable(); // which may ask the kernel: not while others wait for the list
     struct list_lock *lock = acquire_list_of(condition);
-    hf_store_relaxed(&waiter->has_list, true);
     forget_waiters_of_parent(condition);
     bool joins = HF_LIKELY(!is_closed(lock));
     if (joins) {
         note_use_of_last_wake(lock, condition);
         waiter->state = HF_WAITER_WAITING;
+        hf_program_order(); // condition.C7
         insert(&condition->waiters, waiter, HF_WAITERS_OF_CONDITION);
         insert(&lock->waiters, waiter, HF_WAITERS_OF_LOCK);
         waiter->wait_number = lock->waits++;
         waiter->may_poll = may_poll(++lock->waiting, cpus);
     }
-    hf_store_relaxed(&waiter->has_list, false);
     release_list(lock);
     return joins;
 }
@@ -253,47 +259,50 @@ static __attribute__((noinline)) int sleep_cancellably(struct hf_waiter *self, c
     self->is_cancellable = true;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &self->cancel_type);
     int error = sleep_until_permit(self, deadline);
-    self->is_cancellable = false;
     pthread_setcanceltype(self->cancel_type, NULL);
+    self->is_cancellable = false;
     return error;
 }
 
-int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
+static int await_permit(struct hf_waiter *self, const struct hf_deadline *deadline,
+                        int (*sleep)(struct hf_waiter *, const struct hf_deadline *)) {
     int error = 0;
-    pthread_testcancel(); // a wait that ends with a poll meets no other cancellation point
     if (!poll_for_permit(self)) {
         hf_hint_look_again();
         hf_thread_falls_asleep(hf_self());
-        error = sleep_cancellably(self, deadline);
+        error = sleep(self, deadline);
         hf_thread_awakes(hf_self());
     }
     if (!error) {
-        self->state = HF_WAITER_GONE; // nobody else looks any more, but a thread that leaves now by siglongjmp
+        self->state = HF_WAITER_GONE; // nobody else looks any more, but a thread that is thrown out now
         note_wake(self);
     }
     return error;
 }
 
-// condition.C2. Short, or as long as the thread that has chosen it keeps the mutex, which this one takes next. (With a
-// mutex that refuses it nobody waits for whose release permits are kept: refuses_wait in preload/cond.c.)
-static void await_permit(struct hf_waiter *self) {
-    int before;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    hf_condition_sleep(self, NULL);
-    pthread_setcancelstate(before, NULL);
+int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline) {
+    pthread_testcancel(); // a wait that ends with a poll meets no other cancellation point
+    return await_permit(self, deadline, sleep_cancellably);
 }
 
+// condition.C2: a waiter that was chosen awaits its permit, which is no cancellation point. Short, or as long as the
+// thread that has chosen it keeps the mutex, which this one takes next. (With a mutex that refuses it nobody waits for
+// whose release permits are kept: refuses_wait in preload/cond.c.) The list is waited for with no signals blocked: its
+// owner may be suspended by a handler until this thread, too, has run one.
 bool hf_waiter_leave(struct hf_waiter *self) {
     struct list_lock *lock = acquire_list_of(self->condition);
-    hf_store_relaxed(&self->has_list, true);
     bool waiting = self->state == HF_WAITER_WAITING;
-    if (waiting)
+    if (waiting) {
+        sigset_t saved;
+        hf_block_all_signals(&saved); // condition.C7
         stop_waiting(lock, self, HF_WAITER_GONE);
-    hf_store_relaxed(&self->has_list, false);
+        release_list(lock);
+        hf_unblock_signals(&saved);
+        return true;
+    }
     release_list(lock);
-    if (!waiting)
-        await_permit(self);
-    return waiting;
+    await_permit(self, NULL, sleep_until_permit);
+    return false;
 }
 
 static struct hf_waiter *choose_for_signal(struct list_lock *lock, struct hf_waiter *waiter) {
@@ -304,19 +313,24 @@ static struct hf_waiter *choose_for_signal(struct list_lock *lock, struct hf_wai
     return waiter;
 }
 
-// The one that is first. Does not touch the condition variable unless somebody waits (condition.C4).
-static struct hf_waiter *choose_another(const struct hf_condition *condition) {
-    struct list_lock *lock = acquire_list_of(condition);
+// The signal goes to the one that is first. Does not touch the condition variable unless somebody waits (condition.C4).
+static void hand_signal_on(struct hf_waiter *self) {
+    struct list_lock *lock = acquire_list_of(self->condition);
+    sigset_t saved;
+    hf_block_all_signals(&saved); // condition.C7, and the other one's permit
     struct hf_waiter *other = lock->waiters.first;
-    while (other && other->condition != condition)
+    while (other && other->condition != self->condition)
         other = other->in[HF_WAITERS_OF_LOCK].next;
     choose_for_signal(lock, other);
+    self->by_signal = false;
     release_list(lock);
-    return other;
+    if (other)
+        hf_waiter_give_permit(other);
+    hf_unblock_signals(&saved);
 }
 
-// Takes the waiter out of a list that it was about to join or to leave, wherever in that it was interrupted: a thread
-// that is in the list is found from its start. Returns how many are left.
+// Takes the waiter out of a list that it was about to join, wherever in that it was interrupted: a thread that is in
+// the list is found from its start. Returns how many are left.
 static uint32_t mend(struct hf_waiter_list *list, const struct hf_waiter *gone, enum hf_waiter_list_kind kind) {
     struct hf_waiter *last = NULL;
     uint32_t left = 0;
@@ -334,32 +348,33 @@ static uint32_t mend(struct hf_waiter_list *list, const struct hf_waiter *gone, 
     return left;
 }
 
-// Of a waiter that has its list's lock and does not come back to where it was.
-static void leave_interrupted(struct hf_waiter *self) {
-    struct list_lock *lock = list_lock_of(self->condition);
+// Of a waiter that has its list's lock and does not come back to where it was. If it is WAITING it was about to join,
+// or about to leave and has not begun, so the condition variable is there (condition.C7).
+static void leave_list(struct list_lock *lock, struct hf_waiter *self) {
+    sigset_t saved;
+    hf_block_all_signals(&saved);
     if (self->state == HF_WAITER_WAITING) {
         lock->waiting = mend(&lock->waiters, self, HF_WAITERS_OF_LOCK);
         mend(&self->condition->waiters, self, HF_WAITERS_OF_CONDITION);
         self->state = HF_WAITER_GONE;
     }
-    self->has_list = false;
-    release_list(lock);
+    hf_owned_unlock(&lock->word);
+    hf_unblock_signals(&saved);
 }
 
 void hf_waiter_leave_cancelled(struct hf_waiter *self) {
+    struct list_lock *lock = list_lock_of(self->condition);
     hf_thread_awakes(hf_self()); // if it slept, its sleep did not return
     if (self->is_cancellable)
         pthread_setcanceltype(self->cancel_type, NULL);
     self->is_cancellable = false;
-    if (self->has_list)
-        leave_interrupted(self);
-    if (self->state == HF_WAITER_GONE) // else it may be CHOSEN, and has to stay for its permit (condition.C2)
-        return;
-    if (hf_waiter_leave(self) || !self->by_signal)
-        return;
-    struct hf_waiter *other = choose_another(self->condition);
-    if (other)
-        hf_waiter_give_permit(other);
+    if (hf_owned_is_by(&lock->word, hf_tid(hf_self())))
+        leave_list(lock, self);
+    hf_futex_wake(&lock->word, 1); // owned.O2
+    if (self->state != HF_WAITER_GONE)
+        hf_waiter_leave(self);
+    if (self->by_signal)
+        hand_signal_on(self);
 }
 
 struct hf_waiter *hf_condition_choose_one(struct hf_condition *condition) {

@@ -36,7 +36,17 @@
 //     may have had was one of the word's (word.I2, park/word_lock.h). So a thread that joins will take the mutex again.
 // condition.C6  A condition variable that nobody waits for is zero, and one that is closed has no waiters: it is
 //     closed, its list emptied, and a waiter refused, under its list's lock.
-// Modelled in verify/lock/condition.pml; the permit's word in permit.pml, closing in condition_close.pml.
+// condition.C7  A waiter that is thrown out of its wait, at whatever instruction, finds out how far it has come.
+//     Whether it has its list's lock the lock says (owned.O1, park/owned_lock.h). It is WAITING before it is in a list,
+//     and the links forward (`first`, `next`) are a list at each instruction of a join: one store puts the waiter in.
+//     All the rest, `previous`, `last` and how many there are, is made anew from them. A thread that takes a waiter out
+//     in its own wait does that with signals blocked: by the store that makes the list empty it gives the condition
+//     variable's memory away (condition.C4), and could not look afterwards whether it has. (Thrown out of
+//     pthread_cond_signal or pthread_cond_broadcast a thread leaves the list locked for ever, and with it the lists of
+//     all condition variables that share the lock. No handler may leave these; one that leaves glibc's leaves the
+//     condition variable's own lock.)
+// Modelled in verify/lock/condition.pml; the permit's word in permit.pml, closing in condition_close.pml, waits that
+// are left in condition_left.pml.
 #ifndef HF_LOCK_POSIX_CONDITION_H
 #define HF_LOCK_POSIX_CONDITION_H
 
@@ -48,9 +58,9 @@
 #include "park/futex.h"
 
 enum hf_waiter_state {
+    HF_WAITER_GONE = 0, // or not yet one
     HF_WAITER_WAITING,
     HF_WAITER_CHOSEN,
-    HF_WAITER_GONE,
 };
 
 enum { HF_WAITER_ALIGNMENT = 16 }; // leaves bits for the process's tag
@@ -93,7 +103,6 @@ struct hf_waiter {
     enum hf_waiter_state state;
     bool by_signal;      // CHOSEN by a signal, which goes to another one if this one is cancelled (condition.C3)
     bool moved;          // CHOSEN, and may have slept on the mutex's word since (condition.C5)
-    bool has_list;       // the waiter has its list's lock, and joins or leaves
     bool is_cancellable; // at any instruction, and so before its type of cancellation was
     int cancel_type;     // this one, PTHREAD_CANCEL_DEFERRED as a rule
     uint32_t permit;     // enum hf_permit_state
@@ -105,9 +114,12 @@ struct hf_condition {
     struct hf_waiter_list waiters;
 };
 
+// One that has not joined yet: from here on hf_waiter_leave_cancelled finds it in order. Returns `waiter`.
+struct hf_waiter *hf_waiter_begin(struct hf_waiter *waiter, struct hf_condition *condition, pthread_mutex_t *mutex);
+
 // Makes the caller a waiter. Called with the mutex held; so a signal that comes after the mutex is given back finds it.
 // False: the condition variable is closed.
-bool hf_condition_join(struct hf_condition *condition, struct hf_waiter *waiter, pthread_mutex_t *mutex);
+bool hf_condition_join(struct hf_waiter *waiter);
 
 // Waits for the permit. Returns 0 or ETIMEDOUT (deadline NULL: never), late by a poll at most. A cancellation point.
 int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadline);
@@ -116,8 +128,8 @@ int hf_condition_sleep(struct hf_waiter *self, const struct hf_deadline *deadlin
 // chosen and has had its permit.
 bool hf_waiter_leave(struct hf_waiter *self);
 
-// The same after a sleep that was cancelled, or a wait that was left by siglongjmp, wherever in it. What it was chosen
-// for goes to another waiter (condition.C3).
+// The same after a sleep that was cancelled, or a wait that was left by siglongjmp, at whatever instruction, this
+// function's own among them. What it was chosen for goes to another waiter (condition.C3).
 void hf_waiter_leave_cancelled(struct hf_waiter *self);
 
 // Looks without the lock. It sees a waiter that came before the caller had the mutex, or that it was told of.

@@ -83,7 +83,7 @@ private:
     // False when the time was over before its permit came.
     bool wait(const hf_deadline *deadline) {
         hf_waiter waiter;
-        hf_condition_join(&not_empty_, &waiter, nullptr);
+        hf_condition_join(hf_waiter_begin(&waiter, &not_empty_, nullptr));
         unlock();
         bool in_time = hf_condition_sleep(&waiter, deadline) == 0 || !hf_waiter_leave(&waiter);
         lock();

@@ -27,7 +27,7 @@ struct condition : testing::Test {
 
     void SetUp() override {
         for (hf_waiter &waiter : waiters)
-            hf_condition_join(&shared, &waiter, nullptr);
+            hf_condition_join(hf_waiter_begin(&waiter, &shared, nullptr));
     }
 
     // Their nodes are about to go.
@@ -117,7 +117,7 @@ TEST_F(condition, KnowsWaitersThatAreWokenInVain) {
             hf_waiter_give_permit(each);
             EXPECT_TRUE(has_its_permit(*each));
             hf_counters(hf_self())->acquisitions += 1 + locks_used; // the mutex again, and others
-            hf_condition_join(&shared, each, nullptr);
+            hf_condition_join(hf_waiter_begin(each, &shared, nullptr));
         }
     };
     EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
@@ -132,7 +132,7 @@ TEST_F(condition, SignalsAreNotInVain) {
         hf_waiter *chosen = hf_condition_choose_one(&shared);
         hf_waiter_give_permit(chosen);
         EXPECT_TRUE(has_its_permit(*chosen));
-        hf_condition_join(&shared, chosen, nullptr);
+        hf_condition_join(hf_waiter_begin(chosen, &shared, nullptr));
     }
     EXPECT_FALSE(hf_condition_wakes_in_vain(&shared));
 }
@@ -155,8 +155,9 @@ TEST_F(condition, ClosingWakesAllAndRefusesNewWaiters) {
     if (child == 0) {
         hf_condition one{}, another{};
         hf_waiter own[3];
-        if (!hf_condition_join(&one, &own[0], nullptr) || !hf_condition_join(&another, &own[1], nullptr) ||
-            !hf_condition_join(&one, &own[2], nullptr))
+        if (!hf_condition_join(hf_waiter_begin(&own[0], &one, nullptr)) ||
+            !hf_condition_join(hf_waiter_begin(&own[1], &another, nullptr)) ||
+            !hf_condition_join(hf_waiter_begin(&own[2], &one, nullptr)))
             _exit(1);
         hf_conditions_close();
         for (hf_waiter &waiter : own)
@@ -164,7 +165,7 @@ TEST_F(condition, ClosingWakesAllAndRefusesNewWaiters) {
                 _exit(2);
         if (!is_zero(one) || !is_zero(another))
             _exit(3);
-        _exit(hf_condition_join(&one, &own[0], nullptr) || !is_zero(one) ? 4 : 0);
+        _exit(hf_condition_join(hf_waiter_begin(&own[0], &one, nullptr)) || !is_zero(one) ? 4 : 0);
     }
     int status = -1;
     waitpid(child, &status, 0);
@@ -188,7 +189,7 @@ TEST(condition_move, AMovedWaiterSleepsOnAtTheMutex) {
     for (int round = 0; round < 50 || (moved == 0 && round < 1000); round++) {
         hf_waiter waiter{};
         uint32_t word = HF_WORD_HELD;
-        hf_condition_join(&shared, &waiter, nullptr);
+        hf_condition_join(hf_waiter_begin(&waiter, &shared, nullptr));
         std::thread sleeper([&] { EXPECT_EQ(hf_condition_sleep(&waiter, nullptr), 0); });
         // Not always enough for it to sleep; then nobody is moved, and it has its permit all the same.
         usleep(round < 50 ? 1000 : 20'000);
@@ -212,10 +213,10 @@ TEST_F(condition, AForkedChildHasNoneOfTheWaitersAndOwesThemNothing) {
     if (child == 0) {
         hf_permits_give_all(owed);
         hf_waiter own;
-        hf_condition_join(&shared, &own, nullptr);
+        hf_condition_join(hf_waiter_begin(&own, &shared, nullptr));
         signal();
         hf_permits_owed own_debt = owed; // a mutex that was locked at the fork
-        hf_condition_join(&shared, &own, nullptr);
+        hf_condition_join(hf_waiter_begin(&own, &shared, nullptr));
         hf_permits_owe(&own_debt, hf_condition_choose_one(&shared));
         hf_permits_give_all(own_debt);
         _exit(permits_had() == 0 && has_its_permit(own) ? 0 : 1);
@@ -266,7 +267,7 @@ void wait_with_each_of_many() {
     static std::vector<hf_condition> others(32768); // some under each of the lists' locks
     hf_waiter own;
     for (hf_condition &other : others) {
-        hf_condition_join(&other, &own, nullptr);
+        hf_condition_join(hf_waiter_begin(&own, &other, nullptr));
         if (!hf_waiter_leave(&own))
             _exit(1);
     }
@@ -286,7 +287,7 @@ TEST(condition_fork, ListsAreFreeInTheFirstHandlerOfAChild) {
             hf_condition condition{};
             hf_waiter own;
             while (!stop) {
-                hf_condition_join(&condition, &own, nullptr);
+                hf_condition_join(hf_waiter_begin(&own, &condition, nullptr));
                 hf_waiter_leave(&own);
             }
         });
