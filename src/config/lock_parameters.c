@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/name_distance.h"
 #include "holdfast/uscl.h"
 
 enum { HF_SHARE_MAX = 1000 };
@@ -105,16 +106,21 @@ static const struct {
 enum { HF_KNOWN = sizeof(known) / sizeof(known[0]) };
 
 static void complain_of_key(const char *lock, struct hf_text_part key, char *complaint, size_t bytes) {
-    char keys[128] = "";
+    char keys[128] = "", meant[64];
     size_t used = 0;
+    struct hf_nearest_name nearest = hf_nearest_name_to(key.start, key.length);
     for (int i = 0; i < HF_KNOWN; i++) {
-        if (strcmp(known[i].lock, lock) == 0 && used < sizeof(keys))
-            used += (size_t)snprintf(keys + used, sizeof(keys) - used, "%s%s", used ? ", " : "", known[i].key);
+        if (strcmp(known[i].lock, lock) != 0 || used >= sizeof(keys))
+            continue;
+        used += (size_t)snprintf(keys + used, sizeof(keys) - used, "%s%s", used ? ", " : "", known[i].key);
+        hf_nearest_name_try(&nearest, known[i].key);
     }
+    hf_nearest_name_tell(&nearest, meant, sizeof(meant));
     if (used == 0)
         snprintf(complaint, bytes, "%s takes no parameters: leave the parentheses out", lock);
     else
-        snprintf(complaint, bytes, "%s has no parameter '%.*s': use %s", lock, (int)key.length, key.start, keys);
+        snprintf(complaint, bytes, "%s has no parameter '%.*s': %suse %s", lock, (int)key.length, key.start, meant,
+                 keys);
 }
 
 static bool read_one(const char *lock, struct hf_text_part text, struct hf_lock_parameters *parameters, char *complaint,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/name_distance.h"
 #include "lock/lock_table.h"
 
 static const char *const object_names[HF_OBJECTS] = {
@@ -67,6 +68,20 @@ static void list_locks(enum hf_object object, char *list, size_t bytes) {
         snprintf(list + used, bytes - used, ", " HF_RWSCL_NAME);
 }
 
+static void tell_lock_meant(enum hf_object object, struct hf_text_part word, char *text, size_t bytes) {
+    struct hf_nearest_name nearest = hf_nearest_name_to(word.start, word.length);
+    hf_nearest_name_try(&nearest, HF_PASSED_TO_GLIBC);
+    for (size_t i = 0; i < hf_lock_kind_count; i++) {
+        if (may_be(object, hf_lock_kinds[i].name))
+            hf_nearest_name_try(&nearest, hf_lock_kinds[i].name);
+    }
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+        if (lock_for(object, part_of(aliases[i].alias)))
+            hf_nearest_name_try(&nearest, aliases[i].alias);
+    }
+    hf_nearest_name_tell(&nearest, text, bytes);
+}
+
 // A text that is read; where a complaint goes.
 struct reading {
     struct hf_policy_text policy;
@@ -92,10 +107,11 @@ static bool read_value(struct reading *reading, enum hf_object object, struct hf
         return complain(reading, "%s has no lock behind a colon: write %s:%s, say", object_names[object],
                         object_names[object], HF_DEFAULT_LOCK);
     if (!lock) {
-        char locks[256];
+        char locks[256], meant[64];
         list_locks(object, locks, sizeof(locks));
-        return complain(reading, "%s can't be '%.*s': use one of %s", object_names[object], (int)name.length,
-                        name.start, locks);
+        tell_lock_meant(object, name, meant, sizeof(meant));
+        return complain(reading, "%s can't be '%.*s': %suse one of %s", object_names[object], (int)name.length,
+                        name.start, meant, locks);
     }
     struct hf_policy_value read = {.lock = lock};
     if (open) {
@@ -145,8 +161,13 @@ static struct hf_policy_value *read_key(struct reading *reading, struct hf_text_
             complain(reading, "there are more than %d rules for single mutexes and rwlocks", HF_RULES_MAX);
         return value;
     }
-    complain(reading, "there is no kind of object '%.*s': use mutex, cond, rwlock, spin or barrier", (int)kind.length,
-             kind.start);
+    char meant[64];
+    struct hf_nearest_name nearest = hf_nearest_name_to(kind.start, kind.length);
+    for (int i = 0; i < HF_OBJECTS; i++)
+        hf_nearest_name_try(&nearest, object_names[i]);
+    hf_nearest_name_tell(&nearest, meant, sizeof(meant));
+    complain(reading, "there is no kind of object '%.*s': %suse mutex, cond, rwlock, spin or barrier", (int)kind.length,
+             kind.start, meant);
     return NULL;
 }
 

@@ -2,9 +2,9 @@
 """What the command says to who has mistyped something: one sentence, what is wrong, what to do. And the habits that
 people come with: help, version, completion in a shell.
 
-Shown able to fail: without each of the cases in explain() (main.cpp); with nearest_name that takes any name; with
-say() as it comes; with create_directories in be_the_only_one; with a completion that leaves an option out; with an
-option --program of 'oversub', which has a word of that name.
+Shown able to fail: without each of the cases in explain() (main.cpp); with names that are all near, and with none
+(name_distance.c); with say() as it comes; with create_directories in be_the_only_one; with a completion that leaves an
+option out; with an option --program of 'oversub', which has a word of that name.
 """
 
 import os
@@ -29,6 +29,16 @@ from conftest import COMMAND, assert_usage_error
     (["monitor", "status", "--jsn"], ["did you mean '--json'?", "holdfast monitor status --help"]),
     (["bench", "shared-memory", "--writers", "3"], ["there is no option --writers", "behind --"]),
     (["top", "everything"], ["'everything' is one word too many"]),
+    (["run", "--lock", "flexgard", "--", "true"], ["no lock 'flexgard': did you mean 'flexguard'? use one of"]),
+    (["compare", "--locks", "glibc,blokcing", "--", "true"], ["'blokcing': did you mean 'blocking'?"]),
+    (["bench", "coro-mutex", "--locks", "bargin"], ["no coroutine lock 'bargin': did you mean 'barging'?"]),
+    (["bench", "shared-memry"], ["there is no workload 'shared-memry': did you mean 'shared-memory'?"]),
+    (["run", "--conf", "mutx:mcs", "--", "true"], ["kind of object 'mutx': did you mean 'mutex'?"]),
+    (["run", "--conf", "mutex:flexgard", "--", "true"], ["can't be 'flexgard': did you mean 'flexguard'?"]),
+    (["run", "--conf", "mutex:u-sc", "--", "true"], ["can't be 'u-sc': did you mean 'u-scl'?"]),
+    (["run", "--conf", "mutex:uscl(slce=2ms)", "--", "true"], ["parameter 'slce': did you mean 'slice'?"]),
+    (["top", "--sort", "waitng"], ["--sort: it can't be 'waitng': did you mean 'waiting'?"]),
+    (["monitor", "--scopes", "user"], ["--scopes: it can't be 'user': did you mean 'users'?"]),
     (["run", "--conf", "mutex", "--", "true"], ["mutex has no lock behind a colon: write mutex:flexguard"]),
 ])
 def test_mistakes_are_one_sentence(holdfast, arguments, parts):

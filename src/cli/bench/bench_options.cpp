@@ -7,6 +7,7 @@
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
+#include "cli/common/nearest_name.hpp"
 #include "cli/experiment/file_digest.hpp"
 #include "cli/experiment/slice_grid.hpp"
 #include "measure/workload.hpp"
@@ -17,11 +18,11 @@ namespace {
 void check_workload(const std::string &name) {
     if (find_workload(name))
         return;
-    std::string known;
+    std::vector<std::string> known;
     for (const auto &one : workloads())
-        known += (known.empty() ? "" : ", ") + std::string(one.name);
-    throw usage_error(name.empty() ? "which workload? Use one of " + known
-                                   : fmt::format("there is no workload '{}': use one of {}", name, known));
+        known.emplace_back(one.name);
+    throw usage_error(name.empty() ? "which workload" + or_one_of(name, known)
+                                   : fmt::format("there is no workload '{}'{}", name, or_one_of(name, known)));
 }
 
 void fill_in(bench_options &options, const workload &chosen) {

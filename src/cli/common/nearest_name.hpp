@@ -2,17 +2,15 @@
 // What somebody who mistyped a name probably meant.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace holdfast::cli {
 
-// The one of `names` that is most like `word`, if any is: a letter in three or fewer differ, two that changed places
-// count once, and a beginning of three letters or more is like the whole name.
-std::optional<std::string> nearest_name(const std::string &word, const std::vector<std::string> &names);
-
-// ": did you mean 'NAME'?", or nothing.
+// ": did you mean 'NAME'?" of the name that is most like the word, or nothing where none is (config/name_distance.h).
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &names);
+
+// ": use one of NAME, NAME", and before that what was probably meant.
+std::string or_one_of(const std::string &word, const std::vector<std::string> &names);
 
 } // namespace holdfast::cli

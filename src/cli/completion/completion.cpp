@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/common/exit_status.hpp"
+#include "cli/common/one_of.hpp"
 #include "cli/start/session.hpp"
 #include "cli/verbs.hpp"
 #include "measure/workload.hpp"
@@ -40,7 +41,7 @@ std::string first_line(const std::string &text) {
     return text.substr(0, text.find('\n'));
 }
 
-// "{a,b}" of the words that it may be, as CLI11 tells of CLI::IsMember.
+// "{a,b}" of the words that it may be, as one_of tells of itself.
 std::vector<std::string> words_in_braces(const std::string &text) {
     std::size_t open = text.find('{'), close = text.find('}');
     if (open == std::string::npos || close == std::string::npos)
@@ -281,7 +282,7 @@ int complete_for(const CLI::App &app, const std::string &shell) {
 void add_completion(CLI::App &app, action &chosen) {
     auto shell = std::make_shared<std::string>();
     CLI::App *verb = app.add_subcommand("completion", "Print a shell's completion of this command");
-    verb->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    verb->add_option("shell", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
     verb->footer("The Debian package has them installed. Elsewhere:\n"
                  "  holdfast completion bash > /etc/bash_completion.d/holdfast\n"
                  "  holdfast completion zsh > /usr/share/zsh/site-functions/_holdfast\n"

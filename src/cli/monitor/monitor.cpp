@@ -17,6 +17,7 @@
 #include "cli/common/interruption.hpp"
 #include "cli/common/many_descriptors.hpp"
 #include "cli/common/not_empty.hpp"
+#include "cli/common/one_of.hpp"
 #include "cli/common/say.hpp"
 #include "cli/monitor/metrics_endpoint.hpp"
 #include "cli/monitor/monitor_status.hpp"
@@ -152,7 +153,7 @@ void add_monitor(CLI::App &app, action &chosen) {
                      "Who listens to whom: everybody to all (machine), to those that may run on the same CPUs (cpus), "
                      "or, of these, to the same user's (users)")
         ->type_name("WHOM")
-        ->check(CLI::IsMember({"machine", "cpus", "users"}))
+        ->check(one_of({"machine", "cpus", "users"}))
         ->capture_default_str();
     verb->add_option("--metrics", options->metrics, "Serve figures for Prometheus there, over HTTP, at /metrics")
         ->type_name("HOST:PORT");

@@ -11,6 +11,7 @@
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
 #include "cli/common/interruption.hpp"
+#include "cli/common/nearest_name.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/options.hpp"
 #include "cli/common/progress.hpp"
@@ -60,8 +61,7 @@ std::string path_of_machine(const std::string &name) {
     std::error_code ignored;
     if (std::filesystem::exists(name, ignored))
         return name;
-    throw usage_error(
-        fmt::format("there is no machine '{}': use one of {}, or a file", name, fmt::join(machine_names(), ", ")));
+    throw usage_error(fmt::format("there is no machine '{}'{}, or a file", name, or_one_of(name, machine_names())));
 }
 
 class simulate_run {

@@ -19,6 +19,7 @@
 #include "base/signals_blocked.hpp"
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
+#include "cli/common/nearest_name.hpp"
 #include "cli/start/invoker.hpp"
 #include "config/policy_text.h"
 #include "hint/registration.h"
@@ -218,7 +219,7 @@ std::string lock_meant(const std::string &name, const std::vector<std::string> &
         if (std::find(known.begin(), known.end(), spelling) != known.end())
             return spelling;
     }
-    throw usage_error(fmt::format("there is no {} '{}': use one of {}", kind, name, fmt::join(known, ", ")));
+    throw usage_error(fmt::format("there is no {} '{}'{}", kind, name, or_one_of(name, known)));
 }
 
 std::vector<lock_rule> rules_in(const std::string &conf) {

@@ -9,6 +9,7 @@
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/many_descriptors.hpp"
+#include "cli/common/one_of.hpp"
 #include "cli/top/live_view.hpp"
 #include "cli/top/plain_report.hpp"
 #include "cli/verbs.hpp"
@@ -83,7 +84,7 @@ void add_top(CLI::App &app, action &chosen) {
         ->capture_default_str();
     verb->add_option("--sort", options->sort, "What comes first: " + CLI::detail::join(top::sort_key_names()))
         ->type_name("KEY")
-        ->check(CLI::IsMember(top::sort_key_names()))
+        ->check(one_of(top::sort_key_names()))
         ->capture_default_str();
     verb->add_option("--filter", options->how.filter, "Show only what contains this: program, user, number, lock")
         ->type_name("TEXT");
