@@ -4,20 +4,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <cerrno>
-#include <sys/stat.h>
 
 #include "monitor/bpf_refusal.hpp"
 #include "monitor/bpf_rights.hpp"
+#include "monitor/own_pid_namespace.hpp"
 
 #include "futex_sleeps.skel.h"
 
 namespace holdfast {
-namespace {
-
-// The first pid namespace has this inode number (PROC_PID_INIT_INO in the kernel's sources).
-constexpr ino_t first_pid_namespace = 0xEFFFFFFC;
-
-} // namespace
 
 struct futex_watch::loaded {
     futex_sleeps *skeleton = nullptr;
@@ -30,7 +24,7 @@ struct futex_watch::loaded {
         if (!skeleton)
             throw log.refusal(whole, errno);
         skeleton->rodata->is_told_state = is_told_state;
-        see_own_namespace();
+        see_own_pid_namespace(*skeleton->rodata);
         int error = futex_sleeps__load(skeleton);
         if (!error)
             error = futex_sleeps__attach(skeleton);
@@ -44,14 +38,6 @@ struct futex_watch::loaded {
     loaded &operator=(const loaded &) = delete;
 
     int map() const { return bpf_map__fd(skeleton->maps.totals); }
-
-    void see_own_namespace() const {
-        struct stat space {};
-        if (stat("/proc/self/ns/pid", &space) != 0 || space.st_ino == first_pid_namespace)
-            return;
-        skeleton->rodata->namespace_device = space.st_dev;
-        skeleton->rodata->namespace_inode = space.st_ino;
-    }
 };
 
 // The tracepoint tells a thread's state on new kernels only.

@@ -11,14 +11,8 @@
 // At the scheduler's switch and not at system calls: a hook there would slow down every system call of the machine, and
 // a call that finds its word changed does not sleep. Where a kernel hides a switch (preemption_monitor.bpf.c), that
 // sleep is not counted: the next one overwrites its mark.
-#include "monitor/bpf/kernel_types.h"
-
-#include <bpf/bpf_helpers.h>
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_tracing.h>
-
 #include "monitor/bpf/element.bpf.h"
+#include "monitor/bpf/futex_call.bpf.h"
 #include "monitor/bpf/futex_wait_totals.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -45,58 +39,17 @@ struct {
     __type(value, struct hf_futex_totals);
 } totals SEC(".maps");
 
-// The pid namespace that the loader lives in, when it is not the first one: processes outside of it are not seen.
-const volatile uint64_t namespace_device = 0;
-const volatile uint64_t namespace_inode = 0;
-
-// Does the tracepoint tell how a thread left? Linux 5.18.
-const volatile bool is_told_state = true;
-
 // Sleeps that found no room in the map.
 uint64_t uncounted_total;
 
-enum { TASK_INTERRUPTIBLE = 1 };
-
-// A system call that has the same number everywhere, and the commands of futex(2) that wait.
-enum { NR_FUTEX_WAIT = 455 };
-enum { WAIT = 0, LOCK_PI = 6, WAIT_BITSET = 9, WAIT_REQUEUE_PI = 11, LOCK_PI2 = 13, COMMAND_MASK = 0x7f };
-enum { EXPECTED_BY_LOCKS = 2 };
-
-// Its number in the loader's namespace, or 0.
-static uint32_t pid_of_current(void) {
-    if (namespace_inode == 0)
-        return bpf_get_current_pid_tgid() >> 32;
-    struct bpf_pidns_info numbers = {};
-    if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &numbers, sizeof(numbers)))
-        return 0;
-    return numbers.tgid;
-}
-
-// Does the current thread sleep in a futex call? Fills word and kind of the mark.
-static bool sleeps_in_futex(struct task_struct *task, struct sleep_mark *mark) {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint64_t number = SYSTEM_CALL_OF(registers);
-    if (number != NR_FUTEX && number != NR_FUTEX_WAIT)
-        return false;
-    mark->key.address = FIRST_ARGUMENT_OF(registers);
-    uint64_t second = SECOND_ARGUMENT_OF(registers);
-    if (number == NR_FUTEX_WAIT) {
-        mark->for_lock = (uint32_t)second == EXPECTED_BY_LOCKS;
-        return true;
-    }
-    uint32_t command = second & COMMAND_MASK;
-    uint32_t expected = THIRD_ARGUMENT_OF(registers);
-    bool inherits = command == LOCK_PI || command == LOCK_PI2;
-    bool waits = command == WAIT || command == WAIT_BITSET;
-    mark->for_lock = inherits || (waits && expected == EXPECTED_BY_LOCKS);
-    return inherits || waits || command == WAIT_REQUEUE_PI;
-}
-
 static void note_sleep(struct task_struct *task) {
-    struct sleep_mark found = {};
-    if (!sleeps_in_futex(task, &found))
+    struct futex_wait wait = {};
+    if (!sleeps_in_futex(task, &wait))
         return;
-    found.key.pid = pid_of_current();
+    struct sleep_mark found = {.key = {.address = wait.address}, .for_lock = wait.for_lock};
+    struct bpf_pidns_info numbers = {};
+    numbers_of_current(&numbers);
+    found.key.pid = numbers.tgid;
     found.key.started_ns = BPF_CORE_READ(task, group_leader, start_boottime);
     if (found.key.pid == 0)
         return;
@@ -152,12 +105,6 @@ static void count_end_of_sleep(struct task_struct *task) {
     count_sleep(&key, took_ns, mark->for_lock);
     key.address = 0;
     count_sleep(&key, took_ns, mark->for_lock);
-}
-
-static uint32_t state_of(unsigned long long *context, struct task_struct *prev) {
-    if (is_told_state)
-        return context[3];
-    return bpf_core_field_exists(prev->__state) ? prev->__state : 0;
 }
 
 SEC("tp_btf/sched_switch")

@@ -36,6 +36,7 @@ enum bpf_map_type {
 enum { BPF_F_USER_STACK = 256 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 enum { BPF_NOEXIST = 1 };
+enum { BPF_RB_NO_WAKEUP = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 struct bpf_spin_lock {
     __u32 value;
@@ -116,6 +117,7 @@ struct task_struct {
     struct sighand_struct *sighand;
     unsigned int ptrace;
     int pid;
+    int tgid;
     int nr_cpus_allowed;
     unsigned long jobctl;
     struct mm_struct *mm;

@@ -15,6 +15,7 @@ struct thread_struct {
 // What a system call was called with. The first argument's register takes the result, too.
 struct pt_regs {
     uint64_t regs[31];
+    uint64_t sp, pc;
     uint64_t orig_x0;
     int syscallno;
 };
@@ -32,6 +33,28 @@ enum { NR_FUTEX = 98 };
 #define FIRST_ARGUMENT_OF(registers) BPF_CORE_READ(registers, orig_x0)
 #define SECOND_ARGUMENT_OF(registers) BPF_CORE_READ(registers, regs[1])
 #define THIRD_ARGUMENT_OF(registers) BPF_CORE_READ(registers, regs[2])
+
+// Where a thread was called from, by DWARF's numbers of registers: those that a callee saves, and the next instruction
+// behind them all.
+enum { STACK_REGISTERS_KNOWN = 0xfff80000, INSTRUCTION_REGISTER = 32, STACK_REGISTER = 31 };
+
+#define READ_STACK_REGISTERS(to, registers)                                                                            \
+    do {                                                                                                               \
+        (to)[19] = BPF_CORE_READ(registers, regs[19]);                                                                 \
+        (to)[20] = BPF_CORE_READ(registers, regs[20]);                                                                 \
+        (to)[21] = BPF_CORE_READ(registers, regs[21]);                                                                 \
+        (to)[22] = BPF_CORE_READ(registers, regs[22]);                                                                 \
+        (to)[23] = BPF_CORE_READ(registers, regs[23]);                                                                 \
+        (to)[24] = BPF_CORE_READ(registers, regs[24]);                                                                 \
+        (to)[25] = BPF_CORE_READ(registers, regs[25]);                                                                 \
+        (to)[26] = BPF_CORE_READ(registers, regs[26]);                                                                 \
+        (to)[27] = BPF_CORE_READ(registers, regs[27]);                                                                 \
+        (to)[28] = BPF_CORE_READ(registers, regs[28]);                                                                 \
+        (to)[29] = BPF_CORE_READ(registers, regs[29]);                                                                 \
+        (to)[30] = BPF_CORE_READ(registers, regs[30]);                                                                 \
+        (to)[STACK_REGISTER] = BPF_CORE_READ(registers, sp);                                                           \
+        (to)[INSTRUCTION_REGISTER] = BPF_CORE_READ(registers, pc);                                                     \
+    } while (0)
 
 // The same of registers that the verifier knows: registers->FIRST_ARGUMENT, of a call whose result is not there yet.
 #define FIRST_ARGUMENT regs[0]

@@ -12,10 +12,12 @@ struct thread_struct {
 
 // What a system call was called with.
 struct pt_regs {
+    unsigned long r15, r14, r13, r12, bp, bx;
     unsigned long dx;
     unsigned long si;
     unsigned long di;
     unsigned long orig_ax;
+    unsigned long ip, sp;
 };
 
 #pragma clang attribute pop
@@ -29,6 +31,21 @@ enum { NR_FUTEX = 202 };
 #define FIRST_ARGUMENT_OF(registers) BPF_CORE_READ(registers, di)
 #define SECOND_ARGUMENT_OF(registers) BPF_CORE_READ(registers, si)
 #define THIRD_ARGUMENT_OF(registers) BPF_CORE_READ(registers, dx)
+
+// Where a thread was called from, by DWARF's numbers of registers: those that a callee saves, and the next instruction.
+enum { STACK_REGISTERS_KNOWN = 0x1f0c8, INSTRUCTION_REGISTER = 16, STACK_REGISTER = 7 };
+
+#define READ_STACK_REGISTERS(to, registers)                                                                            \
+    do {                                                                                                               \
+        (to)[3] = BPF_CORE_READ(registers, bx);                                                                        \
+        (to)[6] = BPF_CORE_READ(registers, bp);                                                                        \
+        (to)[STACK_REGISTER] = BPF_CORE_READ(registers, sp);                                                           \
+        (to)[12] = BPF_CORE_READ(registers, r12);                                                                      \
+        (to)[13] = BPF_CORE_READ(registers, r13);                                                                      \
+        (to)[14] = BPF_CORE_READ(registers, r14);                                                                      \
+        (to)[15] = BPF_CORE_READ(registers, r15);                                                                      \
+        (to)[INSTRUCTION_REGISTER] = BPF_CORE_READ(registers, ip);                                                     \
+    } while (0)
 
 // The same of registers that the verifier knows: registers->FIRST_ARGUMENT, of a call whose result is not there yet.
 #define FIRST_ARGUMENT di

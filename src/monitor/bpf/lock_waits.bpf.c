@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Where threads wait in futexes, and where the threads are that wake them: for `holdfast record` and `holdfast top`,
+// and loaded only while one of them asks.
+//
+//              switched out in a futex call that waits, and chosen      woken by a futex call on its word
+//     no mark ---------------------------------------------------> begun -------------------------> released
+//        ^       HF_WAIT_BEGINS                                       |       HF_WAIT_RELEASED        |
+//        +------------------------------------------------------------+-------------------------------+
+//               switched in: HF_WAIT_ENDS
+//
+// Not every wait is chosen: on each CPU the first so many of each time slot, and of the rest one in HF_THINNED_BY, by
+// chance. How likely a wait is to be chosen depends on what was before it alone, never on how long it takes, and it
+// stands for as many as it was chosen of: so sums are right on average.
+#include "monitor/bpf/futex_call.bpf.h"
+#include "monitor/bpf/wait_events.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum { EVENT_BYTES = 16 * 1024 * 1024 };
+enum { SLOT_NS = 10 * 1000 * 1000, THINNED_BY = 64 };
+enum { CHUNK_BYTES = 512 }; // what is read at once: all or nothing
+
+struct wait_mark {
+    struct hf_wait_event event;
+    uint32_t is_open; // 0: no mark
+    uint32_t is_released;
+};
+
+// On a thread.
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct wait_mark);
+} marks SEC(".maps");
+
+// On the leaders of processes that are recorded, unless everybody is.
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, uint32_t);
+} recorded SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, EVENT_BYTES);
+} events SEC(".maps");
+
+struct slot {
+    uint64_t begun_ns;
+    uint64_t chosen;
+};
+
+// One for sleeps that are not for locks, and one for those that are: idle threads' are not to crowd out locks.
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, uint32_t);
+    __type(value, struct slot);
+} slots SEC(".maps");
+
+const volatile bool everybody = false;    // else those with a mark, and what they fork
+const volatile bool locks_alone = false;  // else all sleeps in futexes
+const volatile uint32_t all_of_slot = 32; // so many of a slot are all chosen
+
+uint64_t lost_total; // events that found no room: their waits are not known
+
+static bool is_recorded(struct task_struct *task) {
+    if (everybody)
+        return true;
+    struct task_struct *leader = task->group_leader;
+    return leader->bpf_storage && bpf_task_storage_get(&recorded, leader, 0, 0);
+}
+
+// How many waits this one stands for; 0: it is not chosen.
+static uint32_t weight_now(uint64_t now_ns, bool for_lock) {
+    uint32_t which = for_lock;
+    struct slot *slot = bpf_map_lookup_elem(&slots, &which);
+    if (!slot)
+        return 0;
+    if (now_ns - slot->begun_ns >= SLOT_NS) {
+        slot->begun_ns = now_ns;
+        slot->chosen = 0;
+    }
+    if (slot->chosen < all_of_slot) {
+        slot->chosen++;
+        return 1;
+    }
+    return bpf_get_prandom_u32() % THINNED_BY == 0 ? THINNED_BY : 0;
+}
+
+// Of the current thread, which is in a system call.
+static void read_stack(struct task_struct *task, struct hf_stack *stack) {
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    stack->known = STACK_REGISTERS_KNOWN;
+    READ_STACK_REGISTERS(stack->registers, registers);
+    stack->instruction = stack->registers[INSTRUCTION_REGISTER];
+    stack->from = stack->registers[STACK_REGISTER];
+    stack->bytes = 0;
+    stack->padding = 0;
+#pragma unroll
+    for (int at = 0; at < HF_STACK_BYTES; at += CHUNK_BYTES) {
+        if (bpf_probe_read_user(stack->content + at, CHUNK_BYTES, (const void *)(stack->from + at)))
+            return;
+        stack->bytes = at + CHUNK_BYTES;
+    }
+}
+
+// False: there was no room.
+static bool tell_with_stack(struct task_struct *task, const struct hf_wait_event *event) {
+    struct hf_wait_event_with_stack *told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
+    if (!told) {
+        __sync_fetch_and_add(&lost_total, 1);
+        return false;
+    }
+    told->event = *event;
+    read_stack(task, &told->stack);
+    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    return true;
+}
+
+static void wait_begins(struct task_struct *task) {
+    struct futex_wait wait = {};
+    if (!sleeps_in_futex(task, &wait) || (locks_alone && !wait.for_lock))
+        return;
+    uint64_t now_ns = bpf_ktime_get_ns();
+    uint32_t weight = weight_now(now_ns, wait.for_lock);
+    struct bpf_pidns_info numbers = {};
+    numbers_of_current(&numbers);
+    if (weight == 0 || numbers.tgid == 0)
+        return;
+    struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!mark) {
+        __sync_fetch_and_add(&lost_total, 1);
+        return;
+    }
+    struct hf_wait_event begins = {.begun_ns = now_ns,
+                                   .at_ns = now_ns,
+                                   .address = wait.address,
+                                   .process_started_ns = BPF_CORE_READ(task, group_leader, start_boottime),
+                                   .kind = HF_WAIT_BEGINS,
+                                   .process = numbers.tgid,
+                                   .waiter = numbers.pid,
+                                   .thread = numbers.pid,
+                                   .weight = weight,
+                                   .for_lock = wait.for_lock};
+    mark->is_open = tell_with_stack(task, &begins);
+    mark->is_released = 0;
+    mark->event = begins;
+}
+
+static void wait_ends(struct task_struct *task) {
+    struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+    if (!mark || !mark->is_open)
+        return;
+    mark->is_open = 0;
+    struct hf_wait_event *told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
+    if (!told) {
+        __sync_fetch_and_add(&lost_total, 1);
+        return;
+    }
+    *told = mark->event;
+    told->kind = HF_WAIT_ENDS;
+    told->at_ns = bpf_ktime_get_ns();
+    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+}
+
+// Is the current thread in a call that wakes sleepers of that word?
+static bool wakes_at(struct task_struct *task, uint64_t address) {
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    uint64_t number = SYSTEM_CALL_OF(registers);
+    if ((number != NR_FUTEX && number != NR_FUTEX_WAKE) || FIRST_ARGUMENT_OF(registers) != address)
+        return false;
+    uint32_t command = SECOND_ARGUMENT_OF(registers) & COMMAND_MASK;
+    return number == NR_FUTEX_WAKE || command == WAKE || command == WAKE_BITSET || command == UNLOCK_PI ||
+           command == REQUEUE || command == CMP_REQUEUE || command == WAKE_OP || command == CMP_REQUEUE_PI;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
+    if (!preempt && state_of(ctx, prev) & TASK_INTERRUPTIBLE && is_recorded(prev))
+        wait_begins(prev);
+    if (next->bpf_storage)
+        wait_ends(next);
+    return 0;
+}
+
+// In the thread that wakes, or in an interrupt, which makes no futex call.
+SEC("tp_btf/sched_waking")
+int BPF_PROG(at_waking, struct task_struct *woken) {
+    if (!woken->bpf_storage)
+        return 0;
+    struct wait_mark *mark = bpf_task_storage_get(&marks, woken, 0, 0);
+    if (!mark || !mark->is_open || mark->is_released)
+        return 0;
+    struct task_struct *task = bpf_get_current_task_btf();
+    if (task->mm != woken->mm || !wakes_at(task, mark->event.address))
+        return 0;
+    struct bpf_pidns_info numbers = {};
+    numbers_of_current(&numbers);
+    struct hf_wait_event release = mark->event;
+    release.kind = HF_WAIT_RELEASED;
+    release.at_ns = bpf_ktime_get_ns();
+    release.thread = numbers.pid;
+    mark->is_released = tell_with_stack(task, &release);
+    return 0;
+}
+
+// What a recorded process forks is recorded.
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(at_fork, struct task_struct *parent, struct task_struct *child) {
+    if (everybody || child->pid != child->tgid || !is_recorded(parent))
+        return 0;
+    bpf_task_storage_get(&recorded, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    return 0;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What the kernel tells of single waits: begin, release and end of one, with the stacks of waiter and releaser.
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <memory>
+#include <mutex>
+#include <sched.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+#include <vector>
+
+#include "monitor/wait_watch.hpp"
+
+namespace holdfast::test {
+namespace {
+
+std::unique_ptr<wait_watch> watch_or_skip(const wait_watch::plan &how = {}) {
+    try {
+        return std::make_unique<wait_watch>(how);
+    } catch (const wait_watch_unavailable &unavailable) {
+        std::printf("skipped: %s\n", unavailable.what());
+        std::exit(77);
+    }
+}
+
+struct seen_event {
+    hf_wait_event event;
+    std::uint32_t stack_bytes;
+    bool stack_is_whole; // it begins where the registers say
+};
+
+std::vector<seen_event> read_all(const wait_watch &watch) {
+    std::vector<seen_event> all;
+    watch.read([&](const hf_wait_event &event, const hf_stack *stack) {
+        all.push_back({event, stack ? stack->bytes : 0, stack && stack->from != 0 && stack->instruction != 0});
+    });
+    return all;
+}
+
+std::uint32_t self() {
+    return static_cast<std::uint32_t>(gettid());
+}
+
+// A thread waits for a mutex that this one holds for a while, again and again until the kernel has told of a whole
+// wait. The time limit of the test is the only one.
+std::vector<seen_event> events_of_one_wait(const wait_watch &watch, std::uint64_t &address) {
+    std::mutex mutex;
+    std::atomic<bool> over = false;
+    std::atomic<std::uint32_t> waiter_is = 0;
+    address = reinterpret_cast<std::uint64_t>(mutex.native_handle());
+    std::thread waiter([&] {
+        waiter_is = self();
+        while (!over)
+            std::lock_guard guard(mutex);
+    });
+    std::vector<seen_event> found;
+    while (found.empty()) {
+        mutex.lock();
+        usleep(2000);
+        mutex.unlock();
+        std::vector<seen_event> all = read_all(watch);
+        for (const seen_event &end : all) {
+            if (end.event.kind != HF_WAIT_ENDS || end.event.waiter != waiter_is || end.event.address != address)
+                continue;
+            std::vector<seen_event> of_it;
+            for (const seen_event &each : all) {
+                if (each.event.waiter == end.event.waiter && each.event.begun_ns == end.event.begun_ns)
+                    of_it.push_back(each);
+            }
+            if (of_it.size() == 3)
+                found = of_it;
+        }
+    }
+    over = true;
+    waiter.join();
+    return found;
+}
+
+TEST(wait_watch, TellsOfAWaitFromBeginToEnd) {
+    auto watch = watch_or_skip();
+    ASSERT_TRUE(watch->follow(getpid()));
+    std::uint64_t address = 0;
+    auto [begin, release, end] = [&] {
+        auto all = events_of_one_wait(*watch, address);
+        return std::tuple(all[0], all[1], all[2]);
+    }();
+    EXPECT_EQ(begin.event.kind, HF_WAIT_BEGINS);
+    EXPECT_EQ(release.event.kind, HF_WAIT_RELEASED);
+    EXPECT_EQ(end.event.kind, HF_WAIT_ENDS);
+    EXPECT_EQ(release.event.thread, self());
+    EXPECT_EQ(begin.event.thread, begin.event.waiter);
+    EXPECT_NE(begin.event.waiter, self());
+    for (const seen_event &each : {begin, release, end}) {
+        EXPECT_EQ(each.event.process, static_cast<std::uint32_t>(getpid()));
+        EXPECT_EQ(each.event.address, address);
+        EXPECT_EQ(each.event.for_lock, 1u);
+        EXPECT_EQ(each.event.weight, 1u);
+    }
+    EXPECT_LT(begin.event.at_ns, release.event.at_ns);
+    EXPECT_LE(release.event.at_ns, end.event.at_ns);
+    for (const seen_event &each : {begin, release}) {
+        EXPECT_TRUE(each.stack_is_whole);
+        EXPECT_GE(each.stack_bytes, 512u);
+    }
+    EXPECT_EQ(watch->lost_total(), 0u);
+}
+
+TEST(wait_watch, TellsNothingOfOthersThanThoseThatAreFollowed) {
+    auto watch = watch_or_skip();
+    std::mutex mutex;
+    for (int i = 0; i < 20; i++) {
+        mutex.lock();
+        std::thread waiter([&] { std::lock_guard guard(mutex); });
+        usleep(2000);
+        mutex.unlock();
+        waiter.join();
+    }
+    EXPECT_TRUE(read_all(*watch).empty());
+}
+
+TEST(wait_watch, FollowsWhatIsForked) {
+    auto watch = watch_or_skip();
+    ASSERT_TRUE(watch->follow(getpid()));
+    pid_t child = fork();
+    if (child == 0) {
+        std::mutex mutex;
+        for (;;) {
+            mutex.lock();
+            std::thread waiter([&] { std::lock_guard guard(mutex); });
+            usleep(2000);
+            mutex.unlock();
+            waiter.join();
+        }
+    }
+    bool seen = false;
+    while (!seen) {
+        for (const seen_event &each : read_all(*watch))
+            seen |= each.event.process == static_cast<std::uint32_t>(child);
+        usleep(1000);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+}
+
+TEST(wait_watch, KnowsNoProcessThatIsNotThere) {
+    auto watch = watch_or_skip();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    waitpid(child, nullptr, 0);
+    EXPECT_FALSE(watch->follow(child));
+}
+
+} // namespace
+} // namespace holdfast::test
