@@ -130,6 +130,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
                "  holdfast simulate shared-memory --machine hundred-four --threads 52,104,156\n"
                "  sudo holdfast monitor\n"
                "  sudo holdfast top\n"
+               "  sudo holdfast record --pid 1234 --seconds 10\n"
                "  holdfast doctor");
 
     action chosen;
@@ -140,6 +141,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     add_monitor(app, chosen);
     add_oversub(app, chosen);
     add_top(app, chosen);
+    add_record(app, chosen);
     add_report(app, chosen);
     add_completion(app, chosen);
     add_simulate(app, chosen);
@@ -153,7 +155,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     }
     try {
         auto of_verb = chosen();
-        return app.got_subcommand("run") ? of_verb : checked(of_verb);
+        return app.got_subcommand("run") || app.got_subcommand("record") ? of_verb : checked(of_verb);
     } catch (const usage_error &error) {
         say("holdfast: {}\n", error.what());
         return exit_usage;

@@ -21,6 +21,7 @@ void add_bench(CLI::App &app, action &chosen);
 void add_doctor(CLI::App &app, action &chosen);
 void add_monitor(CLI::App &app, action &chosen);
 void add_oversub(CLI::App &app, action &chosen);
+void add_record(CLI::App &app, action &chosen);
 void add_report(CLI::App &app, action &chosen);
 void add_simulate(CLI::App &app, action &chosen);
 void add_top(CLI::App &app, action &chosen);

@@ -11,6 +11,7 @@
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/not_empty.hpp"
+#include "cli/common/options.hpp"
 #include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/draw/plot.hpp"
@@ -19,6 +20,7 @@
 #include "cli/report/envelope.hpp"
 #include "cli/report/page.hpp"
 #include "cli/report/program_figures.hpp"
+#include "cli/report/recording_report.hpp"
 #include "cli/report/slice_figures.hpp"
 #include "cli/report/workload_figures.hpp"
 #include "cli/verbs.hpp"
@@ -33,6 +35,7 @@ struct report_options {
     std::string picture_directory;
     std::vector<std::string> locks;
     bool acceptance = false;
+    recording_files of_recording;
 };
 
 // What all the files hold.
@@ -168,6 +171,14 @@ std::string drawn_as(const figure &one, picture_format format) {
 }
 
 int make_report(const report_options &options) {
+    if (is_recording(options.results.front())) {
+        if (options.results.size() > 1)
+            throw usage_error("a recording is reported alone: give one file");
+        return report_recording(options.results.front(), options.of_recording);
+    }
+    if (options.of_recording.some())
+        throw usage_error("--flame-graph, --folded, --perfetto, --speedscope and --pprof are of what 'holdfast record' "
+                          "wrote: leave them out");
     material of;
     for (const auto &path : options.results)
         of.add(path);
@@ -217,8 +228,10 @@ namespace holdfast::cli {
 
 void add_report(CLI::App &app, action &chosen) {
     auto options = std::make_shared<report::report_options>();
-    CLI::App *verb = app.add_subcommand("report", "Make one HTML page of what bench and compare measured");
-    verb->add_option("results", options->results, "Files that bench --json and compare --json wrote")
+    CLI::App *verb =
+        app.add_subcommand("report", "Make one HTML page of what bench and compare measured, or tell of a recording");
+    verb->add_option("results", options->results,
+                     "Files that bench --json and compare --json wrote; or one that record wrote")
         ->type_name("FILE...")
         ->required();
     verb->add_option("-o,--output", options->output_path, "Where the page goes")
@@ -233,10 +246,20 @@ void add_report(CLI::App &app, action &chosen) {
         ->allow_extra_args(false);
     verb->add_flag("--acceptance", options->acceptance,
                    "Also hold the default mutex against what Holdfast's developers ask of it");
-    verb->footer("Needs gnuplot. Exit status: 0; 2 when the command line or a results file is wrong; 125 when holdfast "
-                 "failed.\nExample:\n"
-                 "  holdfast bench shared-memory --resume cells.json\n"
-                 "  holdfast report cells.json -o report.html --png pictures");
+    add_file(*verb, "--flame-graph", options->of_recording.flame_graph,
+             "Of a recording: where threads wait, as a picture (SVG)");
+    add_file(*verb, "--folded", options->of_recording.folded, "Of a recording: stacks, one a line, with microseconds");
+    add_file(*verb, "--perfetto", options->of_recording.perfetto,
+             "Of a recording: each wait in time, for ui.perfetto.dev");
+    add_file(*verb, "--speedscope", options->of_recording.speedscope, "Of a recording: for speedscope.app");
+    add_file(*verb, "--pprof", options->of_recording.pprof, "Of a recording: for 'go tool pprof'");
+    verb->footer(
+        "The page needs gnuplot; of a recording a summary is printed. Exit status: 0; 2 when the command line or a\n"
+        "file is wrong; 125 when holdfast failed.\n\n"
+        "Examples:\n"
+        "  holdfast bench shared-memory --resume cells.json\n"
+        "  holdfast report cells.json -o report.html --png pictures\n"
+        "  holdfast report holdfast-recording.json --flame-graph waits.svg");
     verb->callback([options, &chosen] { chosen = [options] { return report::make_report(*options); }; });
 }
 

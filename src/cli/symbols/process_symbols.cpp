@@ -4,42 +4,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "cli/symbols/elf_file.hpp"
+#include "cli/symbols/process_map.hpp"
 #include "cli/symbols/symbol_name.hpp"
 
 namespace holdfast::cli {
 namespace {
-
-struct mapping {
-    std::uint64_t from = 0;
-    std::uint64_t to = 0;
-    std::uint64_t offset = 0;
-    std::string path; // of a file, a name in brackets, or nothing
-    std::string file; // which one it was when it was mapped: another may have that path by now
-};
-
-std::vector<mapping> mappings_of(pid_t process) {
-    std::vector<mapping> all;
-    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
-    for (std::string line; std::getline(maps, line);) {
-        std::istringstream fields(line);
-        mapping each;
-        std::string rights, device, inode;
-        char dash = 0;
-        fields >> std::hex >> each.from >> dash >> each.to >> rights >> each.offset >> device >> inode >> std::ws;
-        std::getline(fields, each.path);
-        each.file = fmt::format("{} {} {}", device, inode, each.path);
-        all.push_back(each);
-    }
-    return all;
-}
 
 std::string with_offset(const std::string &name, std::uint64_t offset) {
     return offset == 0 ? name : fmt::format("{}+{:#x}", name, offset);
@@ -71,18 +46,10 @@ struct process_symbols::tables {
         return *mapped;
     }
 
-    // The very file, if we may (with CAP_SYS_ADMIN); else what has its path now, seen from the process's root
-    // directory: it may have another one than we.
-    descriptor open_file(const mapping &where) const {
-        descriptor itself =
-            open_regular_file(fmt::format("/proc/{}/map_files/{:x}-{:x}", process, where.from, where.to));
-        return itself ? std::move(itself) : open_regular_file(fmt::format("/proc/{}/root{}", process, where.path));
-    }
-
     const elf_symbols *symbols_of(const mapping &begin) {
         auto [found, is_new] = read.try_emplace(begin.file);
         if (is_new)
-            found->second = files->of(open_file(begin), bytes_left);
+            found->second = files->of(open_mapped_file(process, begin), bytes_left);
         return found->second.get();
     }
 
@@ -103,7 +70,7 @@ struct process_symbols::tables {
         for (const mapping &each : mappings()) {
             if (each.from > address)
                 break;
-            if (each.path.starts_with('/') && each.offset == 0)
+            if (each.is_of_file() && each.offset == 0)
                 begin = &each;
             if (address < each.to)
                 around = &each;
@@ -112,7 +79,7 @@ struct process_symbols::tables {
             return "";
         if (auto name = begin ? name_in_file(*begin, address) : std::nullopt)
             return *name;
-        if (around->path.starts_with('/'))
+        if (around->is_of_file())
             return with_offset(std::filesystem::path(around->path).filename().string(),
                                address - around->from + around->offset);
         return around->path.empty() ? "[anonymous]" : around->path;
@@ -135,6 +102,14 @@ void process_symbols::look_again() {
 
 std::string process_symbols::name_of(std::uint64_t address) const {
     return tables_->name_of(address);
+}
+
+std::string process_symbols::file_of(std::uint64_t address) const {
+    for (const mapping &each : tables_->mappings()) {
+        if (address >= each.from && address < each.to)
+            return each.path;
+    }
+    return "";
 }
 
 } // namespace holdfast::cli

@@ -28,6 +28,9 @@ public:
     // (the process has ended, or is another user's).
     std::string name_of(std::uint64_t address) const;
 
+    // The path of what is mapped there, as the map has it; may be empty.
+    std::string file_of(std::uint64_t address) const;
+
 private:
     struct tables;
     std::unique_ptr<tables> tables_;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Where a thread was when it waited for a lock, or gave one back.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+struct call_frame {
+    std::string function;  // plain; "server+0x1234" (file and offset) where no symbol is known
+    std::string file;      // of the source; may be empty
+    unsigned line = 0;     // 0: not known
+    bool of_locks = false; // the C library's, Holdfast's, or the language's around them: not what the reader looks for
+
+    bool operator==(const call_frame &) const = default;
+};
+
+// Innermost first. Empty where nothing could be read.
+using call_chain = std::vector<call_frame>;
+
+// The frame that the reader looks for: the innermost of the program's own, or the innermost of all. NULL of an empty
+// chain.
+const call_frame *place_in_program(const call_chain &chain);
+
+// The outermost function of the C library's before that: "pthread_mutex_lock", "pthread_cond_wait". May be empty.
+std::string lock_function_in(const call_chain &chain);
+
+// "lookup_in_cache (cache.cpp:120)"
+std::string text_of(const call_frame &frame);
+
+// "lookup_in_cache < serve < main", from place_in_program on, at most so many.
+std::string callers_in_words(const call_chain &chain, std::size_t frames_max);
+
+} // namespace holdfast::cli

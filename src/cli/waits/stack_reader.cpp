@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/waits/stack_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "cli/common/say.hpp"
+#include "cli/symbols/symbol_name.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+// A library may have been loaded since: its code is looked for again, but not for each stack.
+constexpr std::uint64_t looks_apart_ns = 1'000'000'000;
+
+// Files whose functions stand between a program and its locks.
+constexpr std::array<std::string_view, 8> files_of_locks = {"libc.so",     "libc-",        "libpthread", "ld-linux",
+                                                            "libholdfast", "libstdc++.so", "ld-musl",    "libc++"};
+// And functions that compilers put into the program itself.
+constexpr std::array<std::string_view, 4> functions_of_locks = {"std::", "__gthread", "pthread_", "__gnu_cxx::"};
+
+template <class List>
+bool begins_like_one_of(std::string_view name, const List &beginnings) {
+    return std::ranges::any_of(beginnings, [&](std::string_view each) { return name.starts_with(each); });
+}
+
+// Without an offset, without what a function takes, and without what would command a terminal.
+std::string function_in(const std::string &symbol, bool has_symbol) {
+    std::string name = has_symbol ? symbol.substr(0, symbol.rfind("+0x")) : symbol;
+    return with_controls_shown(without_parentheses(name));
+}
+
+} // namespace
+
+std::vector<std::unique_ptr<call_chain>> stack_reader::first_chain() {
+    std::vector<std::unique_ptr<call_chain>> chains;
+    chains.push_back(std::make_unique<call_chain>());
+    return chains;
+}
+
+stack_reader::known_process &stack_reader::known(const watched_process &process) {
+    auto &place = processes_[process];
+    if (!place)
+        place = std::make_unique<known_process>(process.pid, files_);
+    return *place;
+}
+
+const call_chain &stack_reader::frames_at(known_process &process, std::uint64_t address) {
+    auto [place, is_new] = process.frames.try_emplace(address);
+    if (!is_new)
+        return place->second;
+    std::string symbol = process.symbols.name_of(address);
+    std::string file = std::filesystem::path(process.symbols.file_of(address)).filename().string();
+    bool in_file_of_locks = begins_like_one_of(file, files_of_locks);
+    bool has_symbol = !symbol.starts_with(file + "+") && !symbol.starts_with('[');
+    call_chain &frames = place->second;
+    for (const source_frame &each : process.stacks.source_of(address))
+        frames.push_back({.function = with_controls_shown(each.function),
+                          .file = with_controls_shown(each.file),
+                          .line = each.line});
+    if (frames.empty())
+        frames.emplace_back();
+    // What the file itself calls its function is what other tools show, too.
+    if (has_symbol || frames.back().function.empty())
+        frames.back().function = function_in(symbol, has_symbol);
+    // What our own functions are called tells nobody anything.
+    if (file.starts_with("libholdfast") && !frames.back().function.starts_with("pthread_"))
+        frames = {{.function = "Holdfast", .file = ""}};
+    for (call_frame &each : frames)
+        each.of_locks = in_file_of_locks || begins_like_one_of(each.function, functions_of_locks);
+    return frames;
+}
+
+chain_number stack_reader::read(const watched_process &process, const hf_stack &stack) {
+    known_process *of = &known(process);
+    std::vector<std::uint64_t> addresses = of->stacks.frames_of(stack);
+    if (hf_monotonic_ns() - of->looked_ns > looks_apart_ns) {
+        of->looked_ns = hf_monotonic_ns();
+        if (of->stacks.is_outdated()) {
+            auto fresh = std::make_unique<known_process>(process.pid, files_); // first: files that both have are kept
+            std::swap(processes_[process], fresh);
+            of = &known(process);
+            addresses = of->stacks.frames_of(stack);
+        }
+    }
+    if (addresses.empty())
+        return no_chain;
+    auto [place, is_new] = of->seen.try_emplace(addresses, chains_.size());
+    if (!is_new)
+        return place->second;
+    auto chain = std::make_unique<call_chain>();
+    for (std::uint64_t each : addresses) {
+        const call_chain &frames = frames_at(*of, each);
+        chain->insert(chain->end(), frames.begin(), frames.end());
+    }
+    chains_.push_back(std::move(chain));
+    return place->second;
+}
+
+std::string stack_reader::name_of_data(const watched_process &process, std::uint64_t address) {
+    std::string name = known(process).symbols.name_of(address);
+    return name.empty() || name.front() == '[' ? "" : with_controls_shown(without_parentheses(name));
+}
+
+bool has_ended(const watched_process &process) {
+    return kill(process.pid, 0) != 0 && errno == ESRCH;
+}
+
+void stack_reader::forget_ended() {
+    std::erase_if(processes_, [](const auto &each) { return has_ended(each.first); });
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Puts together what the kernel tells of a wait in pieces: its begin, the thread that woke it, its end.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "cli/waits/lock_wait.hpp"
+#include "cli/waits/stack_reader.hpp"
+#include "monitor/wait_watch.hpp"
+
+namespace holdfast::cli {
+
+class wait_log : public wait_names {
+public:
+    using sink = std::function<void(const lock_wait &)>;
+
+    // Hands on each wait that has ended. What is named is named now, while the process runs.
+    void read(const wait_watch &watch, const sink &ended);
+    // Hands on those that go on, as if they ended now, and forgets them.
+    void end_all(std::uint64_t now_ns, const sink &ended);
+    // Lets go of what is known of processes that have ended, chains apart.
+    void forget_ended();
+
+    const call_chain &chain(chain_number number) const override { return stacks_.chain(number); }
+    std::string thread_name(const watched_process &process, std::uint32_t thread) const override;
+    std::string symbol_at(const watched_process &process, std::uint64_t address) const override;
+
+private:
+    // Of a lock, in the order of time.
+    struct release {
+        std::uint64_t at_ns = 0;
+        std::uint32_t thread = 0;
+        chain_number released_at = no_chain;
+    };
+    using futex = std::pair<watched_process, std::uint64_t>;
+
+    void note_release(lock_wait &wait, const release &more);
+    void put_holders(lock_wait &wait) const;
+    void take(const hf_wait_event &event, const hf_stack *stack, const sink &ended);
+    void meet(const watched_process &process, std::uint32_t thread);
+
+    using wait_key = std::pair<std::uint32_t, std::uint64_t>; // its thread and its begin
+    stack_reader stacks_;
+    std::map<wait_key, lock_wait> open_;
+    std::map<futex, std::deque<release>> releases_; // the last ones
+    std::map<std::pair<watched_process, std::uint32_t>, std::string> threads_;
+    std::map<futex, std::string> symbols_;
+};
+
+} // namespace holdfast::cli
