@@ -241,3 +241,48 @@ def test_of_what_is_not_there_it_says_so(holdfast, tmp_path):
     assert result.returncode == 125 and result.stderr.count("\n") == 1
     assert_usage_error(holdfast("doctor", "--pid", 1, "--", "true"))
     assert_usage_error(holdfast("doctor", "--pid", -1), "--pid", "'-1' is not a whole number from 1")
+
+
+# --- watching a process
+
+def watched(holdfast, pid, *more):
+    result = holdfast("doctor", "--pid", pid, "--watch", "2", "--json", *more)
+    return result.returncode, json.loads(result.stdout)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root sees waits of plain programs")
+def test_a_program_with_long_holds_is_told_so(holdfast):
+    with subprocess.Popen([os.environ["KNOWN_HOT_SPOTS"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        server.stdout.readline()
+        status, found = watched(holdfast, server.pid)
+        text = holdfast("doctor", "--pid", server.pid, "--watch", "0.5").stdout
+        server.stdin.close()
+    assert status == 1 and found["verdict"] == "long holds", found
+    assert 2.5 < found["waiters"] <= 4.2 and found["threads"] == 6 and found["mean_wait_ns"] > 5e6, found
+    assert "verdict: long holds" in text and f"record --pid {server.pid}" in text
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root sees waits of plain programs")
+def test_a_program_that_does_not_wait_is_told_so(holdfast):
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        status, found = watched(holdfast, sleeper.pid)
+        sleeper.kill()
+    assert status == 1 and found["verdict"] == "hardly waits" and found["waiters"] == 0, found
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="gives rights up")
+def test_without_rights_nothing_is_guessed(installed_for_all):
+    with subprocess.Popen(without_rights("sleep", "60")) as sleeper:
+        result = subprocess.run(without_rights(installed_for_all, "doctor", "--pid", sleeper.pid, "--watch", "0.2",
+                                               "--json"), capture_output=True, text=True, check=False, timeout=60)
+        sleeper.kill()
+    found = json.loads(result.stdout)
+    assert result.returncode == 1 and found["verdict"] == "not known" and found["waiters"] is None, found
+    assert found["why_not_seen"]
+
+
+def test_watching_needs_a_process_that_stays(holdfast):
+    assert_usage_error(holdfast("doctor", "--watch", "1"), "which process is to be watched?")
+    with subprocess.Popen(["sleep", "0.3"]) as sleeper:
+        result = holdfast("doctor", "--pid", sleeper.pid, "--watch", "30")
+    assert result.returncode == 125 and "has ended" in result.stderr

@@ -14,12 +14,14 @@
 #include "cli/common/install.hpp"
 #include "cli/common/say.hpp"
 #include "cli/doctor/capability.hpp"
+#include "cli/doctor/contention.hpp"
 #include "cli/start/program_examination.hpp"
 #include "cli/start/session.hpp"
 #include "cli/symbols/object_fit.hpp"
 #include "cli/verbs.hpp"
 #include "holdfast/holdfast.h"
 #include "measure/number_range.hpp"
+#include "measure/quantity.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -28,6 +30,7 @@ struct doctor_options {
     bool json = false;
     bool verbose = false;
     std::optional<pid_t> pid;
+    std::optional<double> watch_s;
     std::vector<std::string> program;
 };
 
@@ -205,9 +208,74 @@ int tell_of(const program_examination &found, bool json) {
     return helped ? exit_ok : exit_some_failed;
 }
 
+std::string share_or_unknown(std::optional<double> share) {
+    return share ? fmt::format("{:.2g}%", 100 * *share) : "nothing";
+}
+
+void print(const contention &watched, const contention_finding &found) {
+    fmt::print("\nwatched for {:.3g} s: {:.0f} threads on {:.0f} CPUs\n", watched.seconds, watched.threads,
+               watched.cpus_allowed);
+    fmt::print("  CPUs used {:.2f}, threads that waited for one {:.2f}; threads left theirs {} times a second\n",
+               watched.cpus_used, watched.cpus_lacked, format_count(watched.switches_per_s));
+    if (watched.acquisitions_per_s)
+        fmt::print("  locks taken {}/s, of which {} found the lock held; of the waiting {} was spun\n",
+                   format_count(*watched.acquisitions_per_s), share_or_unknown(watched.contended_share),
+                   share_or_unknown(watched.spun_share));
+    if (watched.waiters)
+        fmt::print("  threads that waited for locks {:.2f}: {} waits/s, {} on average{}\n", *watched.waiters,
+                   format_count(*watched.waits_per_s),
+                   watched.mean_wait_ns ? format_duration_ns(*watched.mean_wait_ns) : "-",
+                   watched.acquisitions_per_s ? "" : ", of those that slept");
+    if (watched.other_sleeps_per_s)
+        fmt::print("  other sleeps in futexes (conditions, joins, timers) {}/s\n",
+                   format_count(*watched.other_sleeps_per_s));
+    fmt::print("verdict: {}: {}\n", name_of(found.is), with_controls_shown(found.sentence));
+}
+
+nlohmann::ordered_json json_of(const contention &watched, const contention_finding &found) {
+    auto or_null = [](std::optional<double> value) {
+        return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+    };
+    return {{"seconds", watched.seconds},
+            {"threads", watched.threads},
+            {"cpus_allowed", watched.cpus_allowed},
+            {"cpus_used", watched.cpus_used},
+            {"cpus_lacked", watched.cpus_lacked},
+            {"switches_per_s", watched.switches_per_s},
+            {"waits_per_s", or_null(watched.waits_per_s)},
+            {"waiters", or_null(watched.waiters)},
+            {"mean_wait_ns", or_null(watched.mean_wait_ns)},
+            {"other_sleeps_per_s", or_null(watched.other_sleeps_per_s)},
+            {"acquisitions_per_s", or_null(watched.acquisitions_per_s)},
+            {"contended_share", or_null(watched.contended_share)},
+            {"spun_share", or_null(watched.spun_share)},
+            {"why_not_seen", watched.why_not_seen},
+            {"verdict", name_of(found.is)},
+            {"why", found.sentence}};
+}
+
+int watch(const doctor_options &options) {
+    program_examination examined = examine_process(*options.pid);
+    contention watched = watch_contention(*options.pid, *options.watch_s);
+    contention_finding found = judge(watched, examined, *options.pid);
+    if (options.json) {
+        fmt::print("{}\n",
+                   json_of(watched, found).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+        print(examined);
+        print(watched, found);
+    }
+    return found.is == contention_verdict::may_help || found.is == contention_verdict::helps_now ? exit_ok
+                                                                                                 : exit_some_failed;
+}
+
 int doctor(const doctor_options &options) {
+    if (options.watch_s && !options.pid)
+        throw usage_error("which process is to be watched? Give --pid, too");
     if (options.pid && !options.program.empty())
         throw usage_error("examine either a program or a process: give --pid or the program's name");
+    if (options.watch_s)
+        return watch(options);
     if (options.pid)
         return tell_of(examine_process(*options.pid), options.json);
     if (!options.program.empty())
@@ -232,10 +300,15 @@ void add_doctor(CLI::App &app, action &chosen) {
     verb->add_option("--pid", options->pid, "Examine this process instead")
         ->type_name("PID")
         ->check(from_to(1, std::numeric_limits<pid_t>::max()));
+    verb->add_option("--watch", options->watch_s,
+                     "With --pid: watch it for so long: does it wait for locks at all, and would Holdfast help?")
+        ->type_name("S")
+        ->check(from_to(0.1, 3600.0));
     verb->add_option("program", options->program, "Examine this program instead; it is not run")
         ->type_name("PROG ARG...");
     verb->footer(
-        "Exit status: 0 when programs will be informed by the monitor, or the program would be helped; 1 when not;\n"
+        "Exit status: 0 when programs will be informed by the monitor, or the program would be helped (with --watch:\n"
+        "it waits for locks, and Holdfast may help or does); 1 when not;\n"
         "2 when the command line is wrong; 125 when there is no such process; 126 or 127 when the program can't be\n"
         "executed or found.\n\n"
         "Examples:\n"
@@ -244,7 +317,8 @@ void add_doctor(CLI::App &app, action &chosen) {
         "  holdfast doctor --json | jq .mode\n"
         "  sudo holdfast doctor --verbose      (for a report of what your kernel refuses)\n"
         "  holdfast doctor -- ./server --threads 64\n"
-        "  holdfast doctor --pid 1234");
+        "  holdfast doctor --pid 1234\n"
+        "  sudo holdfast doctor --pid 1234 --watch 10");
     verb->callback([options, &chosen] { chosen = [options] { return doctor(*options); }; });
 }
 

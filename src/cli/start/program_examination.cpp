@@ -302,18 +302,22 @@ program_examination examine_program(const std::string &name) {
     return found;
 }
 
-namespace {
-
-// Where the process looks for its monitor; the service's default where that can't be read.
-std::string socket_in_environment_of(pid_t pid) {
-    constexpr std::string_view variable = HF_SOCKET_VARIABLE "=";
+std::vector<std::string> sockets_of(pid_t pid) {
+    std::string monitor = HF_SERVICE_SOCKET, statistics;
     std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
     for (std::string each; std::getline(file, each, '\0');) {
-        if (each.starts_with(variable))
-            return each.substr(variable.size());
+        for (auto &[variable, value] : {std::pair<std::string_view, std::string &>{HF_SOCKET_VARIABLE "=", monitor},
+                                        {HF_STATS_VARIABLE "=", statistics}}) {
+            if (each.starts_with(variable))
+                value = each.substr(variable.size());
+        }
     }
-    return HF_SERVICE_SOCKET;
+    if (statistics.empty())
+        return {monitor};
+    return {monitor, statistics};
 }
+
+namespace {
 
 // How it runs under Holdfast.
 std::pair<verdict, std::string> present_state(const service_report &monitor) {
@@ -347,7 +351,7 @@ program_examination examine_process(pid_t pid) {
     bool interposed =
         std::ranges::any_of(mapped, [](const path &file) { return file.filename() == preload_library().filename(); });
     if (found.is == verdict::helped && interposed) {
-        std::tie(found.is, found.why) = present_state(ask_service(socket_in_environment_of(pid)));
+        std::tie(found.is, found.why) = present_state(ask_service(sockets_of(pid).front()));
     } else if (found.is == verdict::helped) {
         found.why = "it runs without Holdfast: start it again by 'holdfast run'";
     }

@@ -36,6 +36,10 @@ const char *name_of(program_examination::verdict is);
 // A path, or a name to look up in PATH. Throws failure when there is no such program or it can't be read.
 program_examination examine_program(const std::string &name);
 
+// Where the process was told to find its monitor, and who keeps its statistics; the service's where nothing was said,
+// or that can't be read.
+std::vector<std::string> sockets_of(pid_t pid);
+
 // Why the program, a path or a name to look up in PATH, would not even start with the interposer preloaded. Empty: it
 // would, or it can't be started in any way.
 std::string why_interposer_stops(const std::string &name);
