@@ -52,6 +52,16 @@ TEST(word_lock, TimesOutAtOnceWhenTheDeadlineHasPassed) {
 
 // The kernel compares the word before it looks at the time. A waiter that was overtaken between its announcement and
 // its sleep, again and again, would wait for ever.
+// The kernel refuses such times. Shown able to fail: EINVAL not taken for a deadline that has passed.
+TEST(futex, TimesOutBeforeTheEpoch) {
+    uint32_t word = HF_WORD_HELD;
+    for (clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+        hf_deadline before = {.clock = clock, .at = {.tv_sec = -1, .tv_nsec = 0}};
+        EXPECT_EQ(hf_futex_wait(&word, HF_WORD_HELD, &before), ETIMEDOUT);
+        EXPECT_EQ(hf_futex_wait_as(&word, HF_WORD_HELD, &before, 1), ETIMEDOUT);
+    }
+}
+
 TEST(word_lock, TimesOutThoughTheWordIsAnother) {
     uint32_t word = HF_WORD_HELD;
     hf_deadline passed = in_ms(CLOCK_MONOTONIC, 0), to_come = in_ms(CLOCK_MONOTONIC, 10'000);
