@@ -108,6 +108,18 @@ static inline long hf_sys_getrusage(int whose, struct rusage *usage) {
     return hf_system_call(SYS_getrusage, whose, (long)usage, 0, 0, 0, 0);
 }
 
+// Registers the caller's rseq area, or takes it back.
+static inline long hf_sys_rseq(void *area, uint32_t bytes, int flags, uint32_t signature) {
+    return hf_system_call(SYS_rseq, (long)area, (long)bytes, flags, (long)signature, 0, 0);
+}
+
+// Since Linux 7.0; the C library's header may lack the number, which is the same on all architectures.
+enum { HF_SYS_RSEQ_SLICE_YIELD = 471 };
+
+static inline long hf_sys_rseq_slice_yield(void) {
+    return hf_system_call(HF_SYS_RSEQ_SLICE_YIELD, 0, 0, 0, 0, 0, 0);
+}
+
 // 20 minus the nice value: above 0, unless it is refused.
 static inline long hf_sys_getpriority(int which, long who) {
     return hf_system_call(SYS_getpriority, which, who, 0, 0, 0, 0);

@@ -6,10 +6,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "base/slice_extension.h"
 #include "cli/common/exit_status.hpp"
 #include "config/policy_text.h"
 #include "measure/workload.hpp"
+#include "park/slice_request.h"
 
 namespace holdfast::cli {
 namespace {
@@ -27,7 +27,7 @@ std::vector<std::string> peer_names() {
 }
 
 bool is_here(const std::string &peer) {
-    return peer != "slice_extension" || hf_slice_extension_enable();
+    return peer != "slice_extension" || hf_slice_requests_are_heard();
 }
 
 std::vector<std::string> known_names(lock_choice choice) {

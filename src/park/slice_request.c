@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "park/slice_request.h"
+
+#include <errno.h>
+
+#include "base/system_call.h"
+
+// Linux's: the user header linux/prctl.h of 7.0.
+enum {
+    HF_PR_RSEQ_SLICE_EXTENSION = 79,
+    HF_PR_RSEQ_SLICE_EXTENSION_GET = 1,
+    HF_PR_RSEQ_SLICE_EXTENSION_SET = 2,
+    HF_PR_RSEQ_SLICE_EXT_ENABLE = 1,
+};
+
+__thread struct hf_slice_requests hf_own_slice_requests __attribute__((tls_model("initial-exec")));
+
+static enum { UNKNOWN, HAS_IT, HAS_NOT, FORGONE } kernel;
+
+bool hf_slices_can_be_extended(void) {
+    if (hf_load_relaxed(&kernel) == UNKNOWN) {
+        long answer = hf_sys_prctl(HF_PR_RSEQ_SLICE_EXTENSION, HF_PR_RSEQ_SLICE_EXTENSION_GET, 0, 0, 0);
+        hf_cas_relaxed(&kernel, UNKNOWN, answer >= 0 ? HAS_IT : HAS_NOT);
+    }
+    return hf_load_relaxed(&kernel) == HAS_IT;
+}
+
+static bool enable(void) {
+    return hf_sys_prctl(HF_PR_RSEQ_SLICE_EXTENSION, HF_PR_RSEQ_SLICE_EXTENSION_SET, HF_PR_RSEQ_SLICE_EXT_ENABLE, 0,
+                        0) == 0;
+}
+
+void hf_slice_requests_begin(struct hf_slice_requests *own) {
+    own->control = &own->unheard; // of a signal handler meanwhile
+    if (!hf_slices_can_be_extended() || !(enable() || (hf_rseq_area_enlarge() && enable())))
+        return;
+    struct hf_slice_control *heard = &hf_own_rseq_area()->slice;
+    hf_store_relaxed(&heard->request, (uint8_t)(own->depth != 0));
+    own->control = heard;
+}
+
+bool hf_slice_requests_are_heard(void) {
+    struct hf_slice_requests *own = &hf_own_slice_requests;
+    if (!own->control)
+        hf_slice_requests_begin(own);
+    return own->control != &own->unheard;
+}
+
+void hf_slice_requests_forgo(void) {
+    hf_store_relaxed(&kernel, FORGONE);
+}
+
+// Forgone: the grant expires.
+bool hf_slice_give_back(void) {
+    return hf_load_relaxed(&kernel) != FORGONE && hf_sys_rseq_slice_yield() == 1;
+}
