@@ -80,6 +80,10 @@ static bool read_bias(struct hf_text_part text, struct hf_lock_parameters *param
     return read_choice(text, "throughput", "latency", &parameters->latency);
 }
 
+static bool read_slice_extension(struct hf_text_part text, struct hf_lock_parameters *parameters) {
+    return read_choice(text, "no", "yes", &parameters->slice_extension);
+}
+
 static bool read_work_conserving(struct hf_text_part text, struct hf_lock_parameters *parameters) {
     return read_choice(text, "no", "yes", &parameters->work_conserving);
 }
@@ -96,6 +100,7 @@ static const struct {
     const char *advice;
 } known[] = {
     {"flexguard", "bias", read_bias, "use throughput or latency"},
+    {"flexguard", "slice-extension", read_slice_extension, "use yes or no"},
     {"uscl", "slice", read_slice, "give a time from 0 to 100ms with its unit, as in 2ms or 500us"},
     {"uscl", "inactive", read_inactive, "give a time from 1ms to 10s with its unit, as in 1s or 200ms"},
     {"uscl", "work-conserving", read_work_conserving, "use yes or no"},

@@ -20,6 +20,7 @@ struct hf_lock_parameters {
     bool work_conserving; // u-SCL
     bool class_by_name;   // u-SCL: class=name
     bool latency;         // FlexGuard: bias=latency
+    bool slice_extension; // FlexGuard: slice-extension=yes
 };
 
 // A part of a longer text.

@@ -176,7 +176,8 @@ struct hf_statistics_header {
     uint32_t monitor; // enum hf_monitor_met
     uint32_t reserved;
     struct hf_rule_statistics rules[HF_STATISTICS_RULES];
-    uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
+    uint64_t bound_apart;       // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
+    uint64_t slices_given_back; // time slices that the kernel extended, and a thread gave back (park/slice_request.h)
     uint64_t steps[HF_COUNTED_STEPS];
 };
 

@@ -9,11 +9,13 @@
 
 #include "base/numa.h"
 #include "base/pause.h"
+#include "lock/flexguard/flexguard_lock.h"
 #include "lock/scl/rwscl_table.h"
 #include "lock/scl/thread_class.h"
 #include "lock/scl/uscl_lock.h"
 #include "observe/observation.h"
 #include "park/deadline.h"
+#include "park/slice_request.h"
 #include "park/timed_sleep.h"
 #include "park/word_lock.h"
 #include "preload/glibc.h"
@@ -127,7 +129,28 @@ static struct hf_uscl_parts uscl_in(struct hf_mutex *mutex) {
         .word = &mutex->word, .slices = &mutex->slices, .options = &hf_choice_of(mutex)->uscl_options};
 }
 
+// The request stands from the first try on, hence also while the thread waits: the place where it becomes the owner, or
+// is next, is in the midst of hf_flexguard_wait, and there must be no gap. It costs others some microseconds of a
+// waiter's slice.
+static int acquire_extended(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    hf_slice_request();
+    int error = hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline);
+    if (error)
+        hf_extended_ends();
+    return error;
+}
+
+static bool try_acquire_extended(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    hf_slice_request();
+    bool acquired = hf_flexguard_try_acquire(&mutex->word, self);
+    if (!acquired)
+        hf_extended_ends();
+    return acquired;
+}
+
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED)
+        return acquire_extended(mutex, self, deadline);
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         return hf_uscl_acquire(uscl_in(mutex), self, deadline);
     struct hf_wait wait = {0};
@@ -145,6 +168,8 @@ int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, con
 }
 
 bool hf_chosen_try_acquire(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED)
+        return try_acquire_extended(mutex, self);
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         return hf_uscl_try_acquire(uscl_in(mutex), self);
     bool gated = hf_discipline_of(mutex) == HF_DISCIPLINE_GATED;
@@ -172,6 +197,8 @@ static void open_gate(struct hf_mutex *mutex) {
 void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self) {
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         hf_uscl_stand_aside(uscl_in(mutex), self);
+    else if (hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED)
+        hf_extended_ends();
     else
         open_gate(mutex);
 }
@@ -189,6 +216,11 @@ void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self
 }
 
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    if (hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED) {
+        hf_flexguard_release(&mutex->word, &mutex->releases, &mutex->fenced, self);
+        hf_extended_ends();
+        return;
+    }
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL) {
         hf_uscl_release(uscl_in(mutex), self);
         return;
@@ -225,6 +257,8 @@ static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
     } else if (strcmp(value->lock, "flexguard") == 0) {
         choice.owes_permits = true;
         choice.latency = value->parameters.latency;
+        if (value->parameters.slice_extension && hf_slices_can_be_extended())
+            choice.discipline = HF_DISCIPLINE_EXTENDED;
     } else if (strcmp(value->lock, "blocking") == 0) {
         choice.discipline = HF_DISCIPLINE_BLOCKING;
     } else if (strcmp(value->lock, "uscl") == 0) {

@@ -3,6 +3,7 @@
 // the mutex decides who owns it; the choice is how threads come to it:
 //
 //     FLEXGUARD   the word and a queue of spinning waiters (lock/flexguard/flexguard_lock.h)
+//     EXTENDED    the same, and the kernel is asked for a longer time slice meanwhile (park/slice_request.h)
 //     BLOCKING    the word alone
 //     USCL        u-SCL on the word and a pointer to its slices (lock/scl/uscl_lock.h)
 //     GATED       any other lock of lock_list.def stands as a gate before the word: pass the gate, take the word. The
@@ -17,7 +18,9 @@
 
 #include "config/policy_text.h"
 #include "lock/lock_table.h"
+#include "observe/noting_memory.h"
 #include "park/futex.h"
+#include "park/slice_request.h"
 #include "preload/mutex_layout.h"
 
 // Above the bits of a mutex's kind, so that one look at both tells the usual cases (mutex.c).
@@ -27,11 +30,12 @@ enum hf_discipline {
     HF_DISCIPLINE_GATED = 2 << 16,
     HF_DISCIPLINE_USCL = 3 << 16,
     HF_DISCIPLINE_GLIBCS = 4 << 16,
+    HF_DISCIPLINE_EXTENDED = 5 << 16,
 };
 
 struct hf_lock_choice {
     enum hf_discipline discipline;
-    bool owes_permits; // FlexGuard for good: from then on a mutex keeps permits for its release
+    bool owes_permits; // FlexGuard or EXTENDED for good: from then on a mutex keeps permits for its release
     bool latency;      // FlexGuard whose head takes the word whenever it is free (bias=latency)
     uint32_t uscl_options;
     const struct hf_lock_kind *gate;
@@ -86,8 +90,14 @@ void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self);
 // What is left to do after a release of the word alone.
 void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self, bool wakes);
 
-// Opens the gate that the owner has closed, before glibc gives the word away; or ends the slice that it has, before it
-// waits for a condition.
+// A section, or a wait, of an EXTENDED mutex has ended.
+static inline void hf_extended_ends(void) {
+    if (HF_UNLIKELY(hf_slice_done()))
+        hf_note_slice_given_back();
+}
+
+// Opens the gate that the owner has closed, or takes its request for a longer time slice back, before glibc gives the
+// word away; or ends the slice of the lock's time that it has, before it waits for a condition.
 void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self);
 
 // The mutex is destroyed, and was ours.

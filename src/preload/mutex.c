@@ -5,6 +5,7 @@
 #include "lock/flexguard/flexguard_lock.h"
 #include "park/deadline.h"
 #include "park/masked_lock.h"
+#include "park/slice_request.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex.h"
@@ -73,7 +74,8 @@ static __attribute__((noinline)) int pay_and_note(const uint32_t *word, struct h
 // Permits are given after the lock, and before the thread may yield: turn.Y1 (lock/wait/turn.h). It is not critical
 // meanwhile: to the monitor, a woken thread that runs in its place would preempt a holder.
 static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *self, hf_permits_owed permits) {
-    if (hf_choice_of(mutex)->discipline != HF_DISCIPLINE_FLEXGUARD) {
+    enum hf_discipline discipline = hf_choice_of(mutex)->discipline; // the mutex may be gone once it is free
+    if (discipline != HF_DISCIPLINE_FLEXGUARD && discipline != HF_DISCIPLINE_EXTENDED) {
         hf_chosen_release(mutex, self);
         hf_permits_give_all(permits);
         return;
@@ -82,6 +84,8 @@ static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *se
     struct hf_hold_end end = hf_hold_ends(&mutex->word, self, owes == HF_WORD_OWES_WAKE);
     hf_word_pay(&mutex->word, owes);
     hf_permits_give_all(permits);
+    if (discipline == HF_DISCIPLINE_EXTENDED)
+        hf_extended_ends();
     if (hf_note_release(&mutex->word, self, end))
         hf_turn_look(self);
 }
@@ -163,6 +167,8 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
 
 void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex, bool *counted) {
     struct hf_thread_record *self = hf_self();
+    if (HF_UNLIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_EXTENDED))
+        hf_slice_request();
     hf_flexguard_acquire_as_sleeper(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self);
     hf_store_relaxed(counted, false);
     hf_program_order(); // one that is thrown out here stays counted, which costs time; it must not go twice

@@ -10,6 +10,7 @@
 //                              a monitor that wasn't met isn't looked for again                  hint/registration.h
 //                              the number of CPUs stays                                          base/cpu_count.h
 //                              nobody yields its CPU, or looks for that at the clock             park/yield.h
+//                              no thread is heard anew that wants a longer slice                 park/slice_request.h
 //                              strict mode: acquisitions that don't wait are not timed           observe/observation.h
 //                              the thread that makes the sandbox has its record already          thread/thread_record.h
 //
@@ -27,6 +28,7 @@
 #include "observe/observation.h"
 #include "park/membarrier.h"
 #include "park/sleeper_counts.h"
+#include "park/slice_request.h"
 #include "park/yield.h"
 #include "preload/symbol_version.h"
 #include "thread/realtime.h"
@@ -61,6 +63,7 @@ static __attribute__((noinline, cold)) void do_without(bool strict) {
     hf_register_never();
     hf_cpus_forgo();
     hf_yield_forgo();
+    hf_slice_requests_forgo();
 }
 
 static bool makes_a_sandbox(long number, long option) {

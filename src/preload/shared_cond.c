@@ -9,6 +9,7 @@
 
 #include "observe/observation.h"
 #include "park/sleeper_counts.h"
+#include "park/slice_request.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex_layout.h"
@@ -17,6 +18,7 @@
 struct owed {
     struct hf_left_wait left;
     const uint32_t *counted_on; // NULL: nowhere
+    bool requests;              // as the mutex's owner it requests a longer slice
 };
 
 // When the wait is over, in whatever way, the thread holds the mutex again exactly if it did before: glibc has taken it
@@ -29,6 +31,10 @@ static void give_back(struct hf_left_wait *left) {
     owed->counted_on = NULL;
     if (counted_on)
         hf_sleeper_goes(counted_on);
+    if (owed->requests) {
+        owed->requests = false;
+        hf_slice_request();
+    }
 }
 
 static void unwound(struct owed *owed) {
@@ -46,6 +52,7 @@ static void stand_aside(struct owed *owed, pthread_mutex_t *posix) {
         owed->counted_on = &mutex->word;
         hf_permits_give_all(hf_mutex_take_permits_owed(mutex));
         hf_chosen_stand_aside(mutex, self);
+        owed->requests = hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED;
         hf_critical_leave(self);
         hf_note_release(&mutex->word, self, hf_hold_ends(&mutex->word, self, false));
     }

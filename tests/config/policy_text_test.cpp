@@ -58,6 +58,8 @@ TEST(policy_text, ReadsParameters) {
     EXPECT_FALSE(read("mutex:u-scl(class=thread)").value[HF_OBJECT_MUTEX].parameters.class_by_name);
     EXPECT_TRUE(read("mutex:flexguard(bias=latency)").value[HF_OBJECT_MUTEX].parameters.latency);
     EXPECT_FALSE(read("mutex:default(bias=throughput)").value[HF_OBJECT_MUTEX].parameters.latency);
+    EXPECT_TRUE(read("mutex:flexguard(slice-extension=yes)").value[HF_OBJECT_MUTEX].parameters.slice_extension);
+    EXPECT_FALSE(read("mutex:flexguard(slice-extension=no)").value[HF_OBJECT_MUTEX].parameters.slice_extension);
     hf_policy_value again = read("mutex:uscl(slice=1ms),mutex:uscl").value[HF_OBJECT_MUTEX];
     EXPECT_EQ(again.parameters.slice_us_plus_1, 0u) << "the last one counts, with all that it says";
 }
@@ -161,6 +163,7 @@ TEST(policy_text, SaysWhatIsWrong) {
         {"mutex:uscl(class=group)", "class can't be 'group': use thread or name"},
         {"mutex:uscl()", "uscl has no parameter ''"},
         {"mutex:flexguard(bias=speed)", "bias can't be 'speed': use throughput or latency"},
+        {"mutex:flexguard(slice-extension=1)", "slice-extension can't be '1': use yes or no"},
         {"mutex:mcs(slice=1ms)", "mcs takes no parameters"},
         {"mutex:uscl(slice=1ms", "has no ')' at its end"},
         {"mutex:uscl(slice=1ms)x", "has no ')' at its end"},

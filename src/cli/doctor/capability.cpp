@@ -76,12 +76,11 @@ capability privileges() {
 }
 
 capability slice_extension() {
-    int answer = prctl(pr_rseq_slice_extension, pr_rseq_slice_extension_get, 0, 0, 0);
-    bool present = answer >= 0;
+    bool present = prctl(pr_rseq_slice_extension, pr_rseq_slice_extension_get, 0, 0, 0) >= 0;
     return {.name = "slice_extension",
             .title = "time-slice extension",
             .present = present,
-            .detail = present ? "the kernel has it; Holdfast does not use it yet"
+            .detail = present ? "the kernel has it, for 'run --conf mutex:flexguard(slice-extension=yes)'"
                               : fmt::format("the kernel says: {}", error_text(errno)),
             .remedy = present
                           ? ""

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 #include <memory>
+#include <span>
 #include <unistd.h>
 
 #include "cli/common/exit_status.hpp"
@@ -17,6 +18,7 @@
 #include "cli/verbs.hpp"
 #include "config/policy_text.h"
 #include "monitor/spin_watch.hpp"
+#include "park/slice_request.h"
 
 namespace holdfast::cli {
 namespace {
@@ -143,6 +145,24 @@ void print_what_was_amiss(const session &session, const std::vector<lock_rule> &
     }
 }
 
+bool asks_for_longer_slices(const std::string &conf) {
+    hf_policy_text policy{};
+    std::array<char, 512> complaint{};
+    if (!hf_policy_text_read(conf.c_str(), &policy, complaint.data(), complaint.size()))
+        return false; // the program's own complaint says it
+    bool asks = policy.value[HF_OBJECT_MUTEX].parameters.slice_extension;
+    for (const hf_policy_rule &rule : std::span(policy.rule).first(policy.rules))
+        asks |= rule.value.parameters.slice_extension;
+    return asks;
+}
+
+void print_slices(std::uint64_t given_back) {
+    if (hf_slices_can_be_extended())
+        print_count("time slices given back", given_back);
+    else
+        say("  time slices are not extended: it needs Linux 7.0 or later with CONFIG_RSEQ_SLICE_EXTENSION\n");
+}
+
 // What to do next, from what the locks did.
 std::string verdict_on(const thread_sums &counters, bool has_monitor) {
     constexpr double little = 0.001, much = 0.02;
@@ -160,6 +180,8 @@ void print_stats(const session &session, const run_options &options, const std::
     print_counters(session, options.wanted.lock);
     if (session.counters().acquisitions == 0)
         say("  nothing was counted: {}\n", why_nothing_was_counted(options.program.front()));
+    if (asks_for_longer_slices(options.wanted.conf))
+        print_slices(session.counters().slices_given_back);
     if (session.has_monitor())
         print_monitor_totals(session);
     print_rules(session, rules);
