@@ -657,6 +657,44 @@ TEST(CoroWhenAll, GivesAllResultsAndTheFirstException) {
     EXPECT_EQ(ended, 100);
 }
 
+TEST(CoroWhenAll, GivesTheResultsOfAVectorInItsOrder) {
+    pool workers(3u);
+    auto number = [](int one) -> task<std::string> {
+        for (int i = one; i < 8; i++)
+            co_await yield(); // the last one ends first
+        co_return std::to_string(one);
+    };
+    std::atomic<int> ended = 0;
+    auto fail = [&](int one) -> task<int> {
+        co_await yield();
+        ended++;
+        if (one % 2 == 1)
+            throw one;
+        co_return one;
+    };
+    auto all = [&]() -> task<> {
+        std::vector<task<std::string>> tasks;
+        std::vector<task<int>> failing;
+        for (int i = 0; i < 8; i++) {
+            tasks.push_back(number(i));
+            failing.push_back(fail(i));
+        }
+        std::vector<std::string> results = co_await when_all(std::move(tasks));
+        EXPECT_EQ(results, (std::vector<std::string>{"0", "1", "2", "3", "4", "5", "6", "7"}));
+        std::vector<int> none = co_await when_all(std::vector<task<int>>());
+        EXPECT_TRUE(none.empty());
+        int thrown = 0;
+        try {
+            std::vector<int> numbers = co_await when_all(std::move(failing));
+        } catch (int one) {
+            thrown = one;
+        }
+        EXPECT_EQ(thrown, 1);
+        EXPECT_EQ(ended, 8);
+    };
+    sync_wait(workers, all());
+}
+
 TEST(CoroWhenAny, StopsTheOthersAndWaitsForThem) {
     pool workers(2u);
     event never;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,25 @@ inline task<> when_all(std::vector<task<>> tasks) {
         running.push_back(detail::keep_result<void>(std::move(tasks[i]), results[i], thrown[i]));
     co_await detail::all_of(running);
     detail::rethrow_first(thrown);
+}
+
+// Their results, in the order of the tasks.
+template <class T>
+    requires(!std::is_void_v<T>)
+task<std::vector<T>> when_all(std::vector<task<T>> tasks) {
+    std::vector<std::exception_ptr> thrown(tasks.size());
+    std::vector<std::optional<T>> results(tasks.size());
+    std::vector<task<>> running;
+    running.reserve(tasks.size());
+    for (std::size_t i = 0; i < tasks.size(); i++)
+        running.push_back(detail::keep_result<T>(std::move(tasks[i]), results[i], thrown[i]));
+    co_await detail::all_of(running);
+    detail::rethrow_first(thrown);
+    std::vector<T> all;
+    all.reserve(results.size());
+    for (std::optional<T> &one : results)
+        all.push_back(std::move(*one));
+    co_return all;
 }
 
 // What ended first.
