@@ -67,7 +67,6 @@ def assert_names_the_hot_spots(text):
     held = first.partition("held by")[2].splitlines()[0]
     share, name, function = re.match(r"\s+(\d+)% (\S+) \(\d+\) in (\S+)", held).groups()
     assert name == "compactor" and function == "compact_the_cache" and int(share) > 60, text
-    assert "pthread_mutex_lock" in text
 
 
 @as_root
@@ -75,6 +74,7 @@ def test_says_who_waits_where_and_who_holds_it(holdfast, recording):
     result = holdfast("report", recording)
     assert result.returncode == 0 and not result.stderr
     assert_names_the_hot_spots(result.stdout)
+    assert "pthread_mutex_lock" in result.stdout
     assert "waited for in lookup_in_cache" in result.stdout  # the name of a lock on the heap
 
 
