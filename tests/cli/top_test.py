@@ -323,6 +323,45 @@ def test_tells_how_long_locks_were_waited_for_and_held(holdfast):
         assert 0 < vain["now"]["waiters"] <= 1.1
 
 
+# Shown able to fail: without --stacks.
+@root_only
+@pytest.mark.parametrize("before", [[], [COMMAND, "run", "--"]])
+def test_names_lock_waiting_and_holding_function(holdfast, before):
+    with subprocess.Popen([*before, os.environ["KNOWN_HOT_SPOTS"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          env={**os.environ, "HOLDFAST_SOCKET": ""}) as server:
+        assert server.stdout.readline() == b"ready\n"
+
+        def places(process):
+            lock = max(process["locks"], key=lambda each: each["now"]["waiters"] or 0, default=None)
+            return lock if lock and lock["waits_in"] and lock["held_in"] else None
+
+        try:
+            # 5 s are promised.
+            found = looks(holdfast, "-n", "15", "--stacks", "--filter", "known_hot")
+        finally:
+            server.stdin.close()
+    assert found[-1]["stacks_seen"], found[-1]["why_no_stacks"]
+    lock = next(filter(None, map(places, found[-1]["processes"])))
+    [waiter, *_], [holder, *_] = lock["waits_in"], lock["held_in"]
+    assert waiter["function"] == "lookup_in_cache" and waiter["share"] > 0.9, lock
+    assert waiter["where"].startswith("lookup_in_cache (known_hot_spots.cpp:"), waiter
+    assert holder["function"] == "compact_the_cache" and holder["name"] == "compactor", lock
+    assert holder["share"] > 0.6 and "lookup_in_cache" in lock["name"], lock
+
+
+@root_only
+def test_the_locks_page_says_where(open_screen):
+    with subprocess.Popen([os.environ["KNOWN_HOT_SPOTS"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        server.stdout.readline()
+        screen = open_screen(160, 40, "--stacks", "--filter", "known_hot")
+        screen.wait_for("waited for in lookup_in_cache")
+        screen.press("\x1b[B\r")
+        screen.wait_for("waits in: lookup_in_cache (known_hot_spots.cpp:", "compactor (", "in compact_the_cache")
+        screen.press("q")
+        assert screen.end() == 0
+        server.stdin.close()
+
+
 def test_batch_has_as_many_looks_as_asked_for(holdfast, tmp_path):
     found = looks(holdfast, "-n", "3", "--no-futexes", "--socket", tmp_path / "none")
     assert len(found) == 3

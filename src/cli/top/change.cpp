@@ -152,6 +152,8 @@ std::vector<lock_change> locks_between(const process_sample *before, const proce
                          .now = rates_of(more, each.from, seconds, bounds_of(now, each)),
                          .so_far = each.so_far,
                          .holder_was_in = each.holder_was_in,
+                         .waits_in = each.waits_in,
+                         .held_in = each.held_in,
                          .threads = held_shares(same, each, seconds)});
         put_opportunities(found.back());
     }
@@ -206,6 +208,10 @@ monitor_change monitor_between(const look &before, const monitor_sample &now, do
 
 } // namespace
 
+bool change::stacks_are_missed() const {
+    return asks_for_stacks && why_no_futexes.empty() && !why_no_stacks.empty();
+}
+
 double change::preemptions_per_s() const {
     double sum = 0;
     for (const monitor_change &each : monitors)
@@ -230,6 +236,8 @@ change between(const look &before, const look &now) {
     found.seconds = std::max(static_cast<double>(now.at_ns - before.at_ns) / 1e9, shortest_s);
     found.why_no_futexes = now.why_no_futexes;
     found.uncounted_sleeps = now.uncounted_sleeps;
+    found.asks_for_stacks = now.asks_for_stacks;
+    found.why_no_stacks = now.why_no_stacks;
     for (const monitor_sample &each : now.monitors)
         found.monitors.push_back(monitor_between(before, each, found.seconds));
     std::map<process_id, const process_sample *> known;

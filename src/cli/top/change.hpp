@@ -49,9 +49,10 @@ struct lock_change {
     std::string kind{};
     rates now{};
     counts so_far{};
-    std::string holder_was_in{};               // functions, innermost first; may be empty
-    std::vector<thread_opportunity> threads{}; // of those that have ever held it; the least opportunity first
-    std::optional<double> jain_opportunity{};  // of these: 1 fair; empty for fewer than two
+    std::string holder_was_in{};                     // functions, innermost first; may be empty
+    std::vector<place_sample> waits_in{}, held_in{}; // as the look has them
+    std::vector<thread_opportunity> threads{};       // of those that have ever held it; the least opportunity first
+    std::optional<double> jain_opportunity{};        // of these: 1 fair; empty for fewer than two
 };
 
 struct process_change {
@@ -78,7 +79,11 @@ struct change {
     std::vector<process_change> processes{};
     std::string why_no_futexes{};
     std::uint64_t uncounted_sleeps = 0;
+    bool asks_for_stacks = false;
+    std::string why_no_stacks{};
 
+    // Asked for, and not there for a reason of their own.
+    bool stacks_are_missed() const;
     double preemptions_per_s() const; // of all monitors
     // Share of the time waited that Holdfast's waiters spun, all together.
     std::optional<double> spun_share() const;

@@ -60,6 +60,17 @@ struct hold_sample {
     std::string name{};   // the thread's; printable, may be empty
 };
 
+// Where threads wait for a lock, or give it back: a share of the time that was waited.
+struct place_sample {
+    std::string where{};      // "lookup_in_cache (cache.cpp:120)"; empty: not known
+    std::string function{};   // of that
+    std::string callers{};    // "lookup_in_cache < serve < main"
+    std::uint32_t thread = 0; // of holders; of waiters 0: all of them
+    std::string thread_name{};
+    double share = 0;
+    std::uint64_t waits_seen = 0; // that the share rests on
+};
+
 struct lock_sample {
     std::uint64_t address = 0;
     std::string name{}; // a symbol or a place in the program; may be empty
@@ -69,6 +80,8 @@ struct lock_sample {
     std::uint64_t creation_site = 0;           // in the program's code; 0: not known
     std::vector<std::uint64_t> holder_stack{}; // where one was that was preempted lately; innermost first
     std::string holder_was_in{};               // the same, in names
+    std::vector<place_sample> waits_in{};      // since we look; the most time first
+    std::vector<place_sample> held_in{};       // of threads that held it while others waited; likewise
     std::vector<hold_sample> holds{};          // of the threads that live and have held it; in no order
 };
 
@@ -108,6 +121,8 @@ struct look {
     std::vector<process_sample> processes{};
     std::string why_no_futexes{}; // empty when the kernel shows them
     std::uint64_t uncounted_sleeps = 0;
+    bool asks_for_stacks = false;
+    std::string why_no_stacks{}; // of waiters and holders; empty when they are seen
 };
 
 } // namespace holdfast::cli::top

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cli/top/lock_names.hpp"
+#include "cli/top/lock_places.hpp"
 #include "cli/top/lock_statistics.hpp"
 #include "cli/top/monitor_list.hpp"
 #include "cli/top/running_process.hpp"
@@ -15,11 +16,6 @@
 
 namespace holdfast::cli::top {
 namespace {
-
-std::uint64_t ticks_of(std::uint64_t ns_since_boot) {
-    static const auto tick_ns = static_cast<std::uint64_t>(1'000'000'000 / sysconf(_SC_CLK_TCK));
-    return ns_since_boot / tick_ns;
-}
 
 counts counts_of(const hf_futex_totals &totals) {
     counts found;
@@ -53,12 +49,17 @@ struct observer::sources {
     holdfast_detector detector;
     std::unique_ptr<futex_watch> futexes;
     std::string why_no_futexes;
+    std::unique_ptr<lock_places> places;
+    bool asks_for_stacks = false;
+    std::string why_no_stacks;
 
-    explicit sources(const plan &what) : monitors(what.service_socket) {
+    explicit sources(const plan &what) : monitors(what.service_socket), asks_for_stacks(what.stacks) {
         if (!what.futexes) {
             why_no_futexes = "futexes: not watched";
+            why_no_stacks = "stacks: not asked for";
             return;
         }
+        why_no_stacks = what.stacks ? "stacks: only root sees them" : "stacks: not asked for";
         if (geteuid() != 0) {
             why_no_futexes = "futexes: only root sees them";
             return;
@@ -68,6 +69,13 @@ struct observer::sources {
         } catch (const futex_watch_unavailable &unavailable) {
             why_no_futexes = unavailable.what();
         }
+        if (what.stacks)
+            read_stacks();
+    }
+
+    void read_stacks() {
+        places = std::make_unique<lock_places>();
+        why_no_stacks = places->why_not();
     }
 
     std::map<process_id, futexes_of_process> read_futexes(std::vector<futex_waits> &read) const {
@@ -104,6 +112,8 @@ look observer::take() {
     look found;
     found.at_ns = hf_monotonic_ns();
     found.why_no_futexes = sources_->why_no_futexes;
+    found.asks_for_stacks = sources_->asks_for_stacks;
+    found.why_no_stacks = sources_->why_no_stacks;
     found.monitors = sources_->monitors.ask();
     sources_->statistics.ask(found.monitors);
     std::vector<futex_waits> read;
@@ -126,12 +136,16 @@ look observer::take() {
         sources_->statistics.add_to(process);
         if (!process.each_lock.empty())
             sources_->names.name(process);
+        if (sources_->places)
+            sources_->places->add_to(process);
         if (process.under_holdfast || process.futexes)
             found.processes.push_back(std::move(process));
     }
     sources_->statistics.forget_others();
     sources_->names.forget_others();
     sources_->detector.forget_others();
+    if (sources_->places)
+        sources_->places->forget_ended();
     if (sources_->futexes)
         sources_->forget_ended(read, alive);
     return found;

@@ -14,6 +14,7 @@ public:
     struct plan {
         std::string service_socket;
         bool futexes = true; // watch them, if the kernel lets us
+        bool stacks = false; // of waiters and of holders, too: reads files that any program may have made
     };
 
     // What can't be seen is left out, and the look says why.

@@ -149,9 +149,11 @@ std::vector<line> summary(const change &what, std::size_t columns) {
         modes += fmt::format("spin {} {:.0f}%, block {:.0f}%", bar(*spun, 10), 100 * *spun, 100 * (1 - *spun));
     else
         modes += "none";
-    std::string futexes = what.why_no_futexes.empty() ? "futexes: seen" : what.why_no_futexes;
+    std::string futexes = what.why_no_futexes.empty() ? "other programs: seen" : what.why_no_futexes;
     if (what.uncounted_sleeps != 0)
-        futexes += fmt::format(" but for {} sleeps, for which there was no room", what.uncounted_sleeps);
+        futexes += fmt::format(" but for {} waits, for which there was no room", what.uncounted_sleeps);
+    if (what.stacks_are_missed())
+        futexes += "; " + what.why_no_stacks;
     return {cut(monitors_in_words(what), style::plain, columns), cut(modes + "; " + futexes, style::plain, columns)};
 }
 
@@ -270,24 +272,61 @@ std::string absences_in_words(const counts &so_far) {
     return words;
 }
 
-// "held by: compactor (31530) 41%, reader (31531) 3%": those that held it most, in one line.
+std::string in_percent(double share) {
+    return fmt::format("{:.0f}%", 100 * share);
+}
+
+// "held by: compactor (31530) 41% in compact_the_cache (cache.cpp:85), reader (31531) 3%": those that held it most, in
+// one line. Of a lock that counts for itself, shares of the time, and where each was when it woke a waiter; of others,
+// shares of the time that was waited.
 std::string holders_in_words(const lock_change &lock, std::size_t columns) {
-    std::vector<const thread_opportunity *> holders;
     constexpr double least = 0.005; // 0% says nothing
-    for (const thread_opportunity &each : lock.threads) {
-        if (each.held >= least)
-            holders.push_back(&each);
+    std::vector<place_sample> holders = lock.held_in;
+    bool of_waiting = lock.from == source::futexes;
+    if (!of_waiting) {
+        holders.clear();
+        for (const thread_opportunity &each : lock.threads) {
+            auto place = std::ranges::find(lock.held_in, each.thread, &place_sample::thread);
+            holders.push_back({.where = place == lock.held_in.end() ? "" : place->where,
+                               .thread = each.thread,
+                               .thread_name = each.name,
+                               .share = each.held});
+        }
+        std::ranges::sort(holders, [](const auto &a, const auto &b) { return a.share > b.share; });
     }
-    std::ranges::sort(holders, [](const auto *a, const auto *b) { return a->held > b->held; });
     std::string words;
-    for (const thread_opportunity *each : holders) {
-        std::string word = fmt::format("{}{} ({}) {:.0f}%", words.empty() ? "held by: " : ", ",
-                                       each->name.empty() ? "thread" : each->name, each->thread, 100 * each->held);
-        if (columns_of(words + word) > columns)
+    for (const place_sample &each : holders) {
+        if (each.share < least)
+            continue;
+        std::string word = fmt::format("{}{} ({}) {}{}",
+                                       !words.empty() ? ", "
+                                       : of_waiting   ? "held, of the time waited, by: "
+                                                      : "held by: ",
+                                       each.thread_name.empty() ? "thread" : each.thread_name, each.thread,
+                                       in_percent(each.share), each.where.empty() ? "" : " in " + each.where);
+        if (columns_of(words + word) > columns && !words.empty())
             break;
         words += word;
     }
     return words;
+}
+
+// "waits in: lookup_in_cache (cache.cpp:120) 96%, evict (cache.cpp:40) 4%", and how the first comes there.
+std::vector<std::string> waiters_in_words(const lock_change &lock, std::size_t columns) {
+    std::string words;
+    for (const place_sample &each : lock.waits_in) {
+        std::string word = fmt::format("{}{} {}", words.empty() ? "waits in: " : ", ",
+                                       each.where.empty() ? "what can't be read" : each.where, in_percent(each.share));
+        if (columns_of(words + word) > columns && !words.empty())
+            break;
+        words += word;
+    }
+    if (words.empty())
+        return {};
+    const std::string &callers = lock.waits_in.front().callers;
+    if (callers.find(" < ") == std::string::npos)
+        return {words};
+    return {words, "  " + callers};
 }
 
 // In words, in pieces of at most `columns`; never more than `lines_max` of them.
@@ -329,6 +368,10 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
     lines.push_back(table_heading(size.columns));
     lines.push_back(table_line(what, size.columns));
     add(quantiles("waiting", waits, lock.so_far.longest_wait_ns));
+    for (const std::string &each : waiters_in_words(lock, size.columns))
+        add(each);
+    if (std::string holders = holders_in_words(lock, size.columns); !holders.empty() && lock.from == source::futexes)
+        add(holders);
     if (lock.from == source::locks) {
         add(quantiles("holding", holds, lock.so_far.longest_hold_ns) + holder_in_words(lock.so_far));
         if (std::string holders = holders_in_words(lock, size.columns); !holders.empty())

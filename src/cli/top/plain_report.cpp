@@ -75,6 +75,23 @@ json json_of(const thread_opportunity &each) {
             {"counted", each.counted}};
 }
 
+json json_of(const std::vector<place_sample> &places, bool of_holders) {
+    json made = json::array();
+    for (const place_sample &each : places) {
+        json place = {{"where", each.where},
+                      {"function", each.function},
+                      {"callers", each.callers},
+                      {"share", each.share},
+                      {"waits_seen", each.waits_seen}};
+        if (of_holders) {
+            place["thread"] = each.thread;
+            place["name"] = each.thread_name;
+        }
+        made.push_back(std::move(place));
+    }
+    return made;
+}
+
 json json_of(const lock_change &lock) {
     json threads = json::array();
     for (const thread_opportunity &each : lock.threads)
@@ -84,6 +101,8 @@ json json_of(const lock_change &lock) {
             {"kind", lock.kind},
             {"from", name_of(lock.from)},
             {"holder_was_in", lock.holder_was_in},
+            {"waits_in", json_of(lock.waits_in, false)},
+            {"held_in", json_of(lock.held_in, true)},
             {"now", json_of(lock.now)},
             {"so_far", json_of(lock.so_far)},
             {"threads", std::move(threads)},
@@ -126,6 +145,8 @@ json json_of(const change &what, const ranking &how) {
             {"futexes_seen", what.why_no_futexes.empty()},
             {"why_no_futexes", what.why_no_futexes},
             {"uncounted_sleeps", what.uncounted_sleeps},
+            {"stacks_seen", what.why_no_stacks.empty()},
+            {"why_no_stacks", what.why_no_stacks},
             {"spun_share", or_null(what.spun_share())},
             {"preemptions_per_s", what.preemptions_per_s()},
             {"monitors", std::move(monitors)},

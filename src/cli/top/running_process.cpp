@@ -48,6 +48,11 @@ bool maps_holdfast(pid_t pid) {
 
 } // namespace
 
+std::uint64_t ticks_of(std::uint64_t ns_since_boot) {
+    static const auto tick_ns = static_cast<std::uint64_t>(1'000'000'000 / sysconf(_SC_CLK_TCK));
+    return ns_since_boot / tick_ns;
+}
+
 std::optional<running_process> running_process_of(pid_t pid) {
     constexpr std::size_t state = 0, threads = 17, started = 19;
     std::string directory = fmt::format("/proc/{}", pid);

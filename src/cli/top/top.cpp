@@ -28,6 +28,7 @@ struct top_options {
     bool batch = false;
     bool json = false;
     bool no_futexes = false;
+    bool stacks = false;
     std::uint64_t looks = 0; // without end
 };
 
@@ -63,8 +64,11 @@ int show_batch(const top_options &options) {
 int show(top_options options) {
     if (!options.batch && (options.json || options.looks != 0))
         throw usage_error("--json and -n are for scripts: add --batch");
+    if (options.stacks && options.no_futexes)
+        throw usage_error("--stacks are of what --no-futexes leaves out: give one");
     options.how.by = *top::sort_key_named(options.sort);
     options.what.futexes = !options.no_futexes;
+    options.what.stacks = options.stacks;
     std::setlocale(LC_CTYPE, "");
     allow_many_descriptors(); // each process's statistics cost one
     if (options.batch)
@@ -91,6 +95,8 @@ void add_top(CLI::App &app, action &chosen) {
     verb->add_flag("--idle", options->how.idle, "Show also programs and locks that nobody waited for");
     verb->add_flag("--no-futexes", options->no_futexes,
                    "Leave out what the kernel shows of programs that are not under Holdfast");
+    verb->add_flag("--stacks", options->stacks,
+                   "Show also where threads wait for locks, and where those are that hold them; for root");
     verb->add_option("--socket", options->what.service_socket, "The service's socket")
         ->type_name("PATH")
         ->capture_default_str();
@@ -107,6 +113,7 @@ void add_top(CLI::App &app, action &chosen) {
                  "they sleep in futexes. Users other than root see their own programs. Keys: press h.\n\n"
                  "Examples:\n"
                  "  sudo holdfast top\n"
+                 "  sudo holdfast top --stacks\n"
                  "  sudo holdfast top --sort preemptions --filter mysqld\n"
                  "  holdfast top --batch -n 1 --delay 5\n"
                  "  holdfast top --batch --json -n 10 | jq '.processes[] | {name, waiters: .now.waiters}'");
