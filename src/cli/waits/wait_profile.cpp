@@ -124,8 +124,7 @@ lock_profile wait_profile::profile_of(const lock_key &key, const lock_sums &sums
                        .longest_ns = sums.longest_ns,
                        .seen = sums.all.seen,
                        .waiters = waiters.by_time(sums.all.waited_ns),
-                       .holders = holders.by_time(released_ns),
-                       .released_share = share_of(released_ns, sums.all.waited_ns)};
+                       .holders = holders.by_time(released_ns)};
     for (wait_place &each : found.holders)
         each.thread_name = names.thread_name(process, each.thread);
     std::string symbol = names.symbol_at(process, address);

@@ -35,7 +35,6 @@ struct lock_profile {
     std::uint64_t seen = 0;            // of the waits, those that these figures rest on
     std::vector<wait_place> waiters{}; // by place; the most time first
     std::vector<wait_place> holders{}; // by thread and place: those whose release ended waits
-    double released_share = 0;         // of the time, that which holders are known of
 };
 
 class wait_profile {

@@ -5,25 +5,13 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/system_call.h"
-#include "park/masked_lock.h"
+#include "park/word_lock.h"
 
 // How often a thread's nice value is looked up: a changed one takes effect with the next slice after that.
 enum { HF_WEIGHING_NS = 1000 * 1000 };
 
 // An end in every clock's past that is not PENDING's.
 enum { HF_SLICE_OVER = 1 };
-
-void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved) {
-    hf_slices_enter(self);
-    hf_critical_enter(self);
-    hf_masked_lock_in_order(&slices->guard, hf_slices_start_over_if_forked, saved);
-}
-
-void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved) {
-    hf_masked_unlock(&slices->guard, saved);
-    hf_critical_leave(self);
-    hf_slices_exit(self);
-}
 
 static bool is_pending(const struct hf_slices *slices) {
     return slices->owner && slices->slice_end == 0;

@@ -236,6 +236,18 @@ void hf_slices_start_over_if_forked(void) {
         start_over_in_child();
 }
 
+void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved) {
+    hf_slices_enter(self);
+    hf_critical_enter(self);
+    hf_masked_lock_in_order(&slices->guard, hf_slices_start_over_if_forked, saved);
+}
+
+void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved) {
+    hf_masked_unlock(&slices->guard, saved);
+    hf_critical_leave(self);
+    hf_slices_exit(self);
+}
+
 static void start_over_by_handler(void) {
     if (!zeroed_by_fork)
         hf_fork_mark_unknown(&page.mark);

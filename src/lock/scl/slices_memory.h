@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Where slices and shares come from. Both are immortal (uscl.U4, slices.h): memory that was one of them is only ever
-// used for another one.
+// Where slices and shares come from, and the guard of slices, which is a new one in a forked child. Both are immortal
+// (uscl.U4, slices.h): memory that was one of them is only ever used for another one.
 #ifndef HF_LOCK_SCL_SLICES_MEMORY_H
 #define HF_LOCK_SCL_SLICES_MEMORY_H
+
+#include <signal.h>
 
 #include "lock/scl/slices_state.h"
 
@@ -24,6 +26,11 @@ void hf_share_give(struct hf_share *share);
 // In a forked child all locks start without slices, before any of them is used: their waiters and guards are the
 // parent's. Costs a load.
 void hf_slices_start_over_if_forked(void);
+
+// The guard. With signals blocked: a thread that a handler stops under it (to collect garbage, say) would stop
+// everybody at a lock that is free. `saved`: for the unlock.
+void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved);
+void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a lock's slices are, in memory, and their guard (slices.c). States and invariants: slices.h.
+// What a lock's slices are, in memory. States and invariants: slices.h.
 #ifndef HF_LOCK_SCL_SLICES_STATE_H
 #define HF_LOCK_SCL_SLICES_STATE_H
-
-#include <signal.h>
 
 #include "lock/scl/section_timing.h"
 #include "lock/scl/share.h"
@@ -63,11 +61,6 @@ struct hf_slices {
         taken_at; // ticks: when the last slice that had begun became somebody else's, or nobody's; no later (uscl.U8)
     struct hf_share *shares;
 };
-
-// The guard. With signals blocked: a thread that a handler stops under it (to collect garbage, say) would stop
-// everybody at a lock that is free. `saved`: for the unlock.
-void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved);
-void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved);
 
 // Is the caller a signal handler that has interrupted its own thread at a guard or in a queue? Then it could wait
 // for itself, and others for it: it has to go to the word without slices.
