@@ -51,7 +51,7 @@ struct line_of {
         then(let_others_run());
     }
     void release(std::size_t so_many) {
-        auto give = [](line_of &self, std::size_t permits) -> task<> { co_await self.permits.release(permits); };
+        auto give = [](line_of &self, std::size_t how_many) -> task<> { co_await self.permits.release(how_many); };
         then(give(*this, so_many));
     }
     // Those that one release lets in run in any order.

@@ -12,7 +12,7 @@
 namespace holdfast::cli::report {
 namespace {
 
-constexpr double picture_width = 1200, margin = 10, row = 18, head = 64, foot = 34;
+constexpr double picture_width = 1200, margin = 10, row_height = 18, head = 64, foot = 34;
 constexpr double narrowest = 0.15; // of a box that is drawn
 constexpr double character = 6.6;  // of the font, as far as it is known
 
@@ -85,7 +85,7 @@ std::string colour(const stack_level &level) {
 class drawing {
 public:
     explicit drawing(const node &root) : all_ns_(std::max(static_cast<double>(root.waited_ns), 1.0)) {
-        height_ = head + foot + row * static_cast<double>(root.depth());
+        height_ = head + foot + row_height * static_cast<double>(root.depth());
         draw(root, 0, 0);
     }
 
@@ -105,7 +105,7 @@ private:
         double scale = (picture_width - 2 * margin) / all_ns_, wide = static_cast<double>(of.waited_ns) * scale;
         if (wide < narrowest)
             return;
-        double x = margin + from_ns * scale, y = height_ - foot - row * static_cast<double>(depth + 1);
+        double x = margin + from_ns * scale, y = height_ - foot - row_height * static_cast<double>(depth + 1);
         std::string words = fmt::format(
             "{}: {} of waiting, {} waits, {:.1f}%", level.text, format_duration_ns(static_cast<double>(of.waited_ns)),
             format_count(static_cast<double>(of.waits)), 100 * static_cast<double>(of.waited_ns) / all_ns_);
@@ -114,7 +114,7 @@ private:
                               "<title>{}</title><rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" "
                               "fill=\"{}\"/><text x=\"{:.2f}\" y=\"{:.1f}\">{}</text></g>\n",
                               x, wide, depth, escaped_for_xml(level.text), escaped_for_xml(words), x, y,
-                              std::max(wide - 0.5, 0.1), row - 1, colour(level), x + 3, y + row - 5.5,
+                              std::max(wide - 0.5, 0.1), row_height - 1, colour(level), x + 3, y + row_height - 5.5,
                               escaped_for_xml(shortened(level.text, room)));
     }
 
