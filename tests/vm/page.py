@@ -23,7 +23,7 @@ COLUMNS = {
     "each instruction": ("single_step",),
     "scopes": ("scopes",),
     "quota": ("quota",),
-    "futex view": ("futex_watch",),
+    "futex view": ("futex_watch", "wait_watch"),
     "service": ("service", "restart"),
     "statistics": ("statistics",),
     "run": ("run", "commit_limit"),
