@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -61,11 +62,15 @@ bool is_recording(const std::string &path) {
 
 int report_recording(const std::string &path, const recording_files &files) {
     recording of = read_recording(path);
-    std::vector<waiting_stack> stacks = waiting_stacks(of);
+    wait_profile profile;
+    for (const lock_wait &each : of.waits())
+        profile.add(each);
+    std::map<futex_key, std::string> locks = profile.lock_names(of);
+    std::vector<waiting_stack> stacks = waiting_stacks(of, locks);
     std::vector<std::pair<std::string, std::function<std::string()>>> wanted = {
         {files.flame_graph, [&] { return flame_graph(stacks, title_of(of)); }},
         {files.folded, [&] { return folded(stacks); }},
-        {files.perfetto, [&] { return perfetto_trace(of); }},
+        {files.perfetto, [&] { return perfetto_trace(of, locks); }},
         {files.speedscope, [&] { return speedscope_profile(stacks, title_of(of)); }},
         {files.pprof, [&] { return pprof_profile(stacks); }},
     };
@@ -74,7 +79,7 @@ int report_recording(const std::string &path, const recording_files &files) {
         if (!name.empty())
             outputs.emplace_back(output_file(name), made);
     }
-    fmt::print("{}", wait_summary(of));
+    fmt::print("{}", wait_summary(of, profile));
     for (const auto &[output, made] : outputs)
         output.write(made());
     return exit_ok;

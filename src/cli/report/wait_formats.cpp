@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/waits/wait_profile.hpp"
-
 namespace holdfast::cli::report {
 namespace {
 
@@ -26,14 +24,7 @@ double us(std::uint64_t ns) {
 
 class trace {
 public:
-    explicit trace(const recording &of) : of_(of) {
-        wait_profile profile;
-        for (const lock_wait &each : of.waits())
-            profile.add(each);
-        for (const watched_process &process : of.processes()) {
-            for (const lock_profile &each : profile.of(process, of))
-                locks_[{process, each.address}] = each.name;
-        }
+    trace(const recording &of, const std::map<futex_key, std::string> &locks) : of_(of), locks_(locks) {
         for (const lock_wait &each : of.waits())
             begin_ns_ = std::min(begin_ns_, each.begun_ns);
     }
@@ -47,8 +38,6 @@ public:
     }
 
 private:
-    using lock_key = std::pair<watched_process, std::uint64_t>;
-
     double at(std::uint64_t ns) const { return us(ns - std::min(ns, begin_ns_)); }
 
     void name_threads() {
@@ -144,8 +133,8 @@ private:
     }
 
     const recording &of_;
-    std::map<lock_key, std::string> locks_;
-    std::map<lock_key, std::map<std::uint64_t, std::int64_t>> waiters_;
+    const std::map<futex_key, std::string> &locks_;
+    std::map<futex_key, std::map<std::uint64_t, std::int64_t>> waiters_;
     std::uint64_t begin_ns_ = UINT64_MAX, arrows_ = 1;
     json events_ = json::array();
 };
@@ -199,8 +188,8 @@ std::string value_type(text_table &texts, const char *what, const char *unit) {
 
 } // namespace
 
-std::string perfetto_trace(const recording &of) {
-    return dumped({{"displayTimeUnit", "ns"}, {"traceEvents", trace(of).events()}});
+std::string perfetto_trace(const recording &of, const std::map<futex_key, std::string> &locks) {
+    return dumped({{"displayTimeUnit", "ns"}, {"traceEvents", trace(of, locks).events()}});
 }
 
 std::string speedscope_profile(const std::vector<waiting_stack> &stacks, const std::string &title) {

@@ -2,6 +2,7 @@
 // A recording as other people's viewers read it.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "cli/report/waiting_stacks.hpp"
@@ -11,7 +12,7 @@ namespace holdfast::cli::report {
 
 // For https://ui.perfetto.dev and chrome://tracing: a slice for each wait on its thread's track, an arrow from the
 // thread that woke it, and for each lock how many waited.
-std::string perfetto_trace(const recording &of);
+std::string perfetto_trace(const recording &of, const std::map<futex_key, std::string> &locks);
 
 // For https://www.speedscope.app.
 std::string speedscope_profile(const std::vector<waiting_stack> &stacks, const std::string &title);

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 
-#include "cli/waits/wait_profile.hpp"
 #include "measure/quantity.hpp"
 
 namespace holdfast::cli::report {
@@ -86,11 +85,8 @@ std::vector<watched_process> by_waiting(const recording &of) {
 
 } // namespace
 
-std::string wait_summary(const recording &of) {
+std::string wait_summary(const recording &of, const wait_profile &profile) {
     double seconds = std::max(of.about().value("seconds", 0.0), 1e-9);
-    wait_profile profile;
-    for (const lock_wait &each : of.waits())
-        profile.add(each);
     std::string text = fmt::format("recorded for {:.3g} s", seconds);
     if (std::uint64_t lost = of.about().value("lost", std::uint64_t{0}))
         text += fmt::format("; {} pieces of waits are missing, for want of room", lost);

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "cli/waits/recording.hpp"
+#include "cli/waits/wait_profile.hpp"
 
 namespace holdfast::cli::report {
 
-std::string wait_summary(const recording &of);
+// `profile`: of all its waits.
+std::string wait_summary(const recording &of, const wait_profile &profile);
 
 } // namespace holdfast::cli::report

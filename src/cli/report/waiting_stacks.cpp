@@ -5,8 +5,6 @@
 #include <fmt/core.h>
 #include <map>
 
-#include "cli/waits/wait_profile.hpp"
-
 namespace holdfast::cli::report {
 namespace {
 
@@ -60,18 +58,10 @@ private:
 
 } // namespace
 
-std::vector<waiting_stack> waiting_stacks(const recording &of) {
-    wait_profile profile;
-    for (const lock_wait &each : of.waits())
-        profile.add(each);
-    std::map<std::pair<watched_process, std::uint64_t>, std::string> locks;
-    for (const watched_process &process : of.processes()) {
-        for (const lock_profile &each : profile.of(process, of))
-            locks[{process, each.address}] = each.name;
-    }
+std::vector<waiting_stack> waiting_stacks(const recording &of, const std::map<futex_key, std::string> &locks) {
     stack_sums sums;
     for (const lock_wait &wait : of.waits()) {
-        auto levels = levels_of(of, wait, locks[{wait.process, wait.address}]);
+        auto levels = levels_of(of, wait, locks.at({wait.process, wait.address}));
         std::uint64_t left_ns = wait.took_ns();
         for (const wait_for_holder &holder : wait.held_by) {
             auto with_holder = levels;

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct waiting_stack {
     std::uint64_t waited_ns = 0;
 };
 
-std::vector<waiting_stack> waiting_stacks(const recording &of);
+// `locks`: the names of all of the recording's.
+std::vector<waiting_stack> waiting_stacks(const recording &of, const std::map<futex_key, std::string> &locks);
 
 // One line for each, as flamegraph.pl and its like read them: "main;serve;lookup_in_cache;[lock] table 1234", in us.
 std::string folded(const std::vector<waiting_stack> &stacks);

@@ -4,8 +4,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "cli/waits/call_chain.hpp"
@@ -50,19 +52,36 @@ struct lock_wait {
     std::uint64_t stands_for_ns() const { return took_ns() * weight; }
 };
 
-// What names the parts of waits.
+using futex_key = std::pair<watched_process, std::uint64_t>; // by its address
+
+// What names the parts of waits: chains where they are kept, threads and futexes by what was noted of them.
 class wait_names {
 public:
     wait_names() = default;
     virtual ~wait_names() = default;
-    wait_names(const wait_names &) = delete;
-    wait_names &operator=(const wait_names &) = delete;
 
     virtual const call_chain &chain(chain_number number) const = 0;
     // What the program calls it. Printable; may be empty.
-    virtual std::string thread_name(const watched_process &process, std::uint32_t thread) const = 0;
+    std::string thread_name(const watched_process &process, std::uint32_t thread) const {
+        return found_in(threads_, {process, thread});
+    }
     // The symbol at the address; empty where there is none.
-    virtual std::string symbol_at(const watched_process &process, std::uint64_t address) const = 0;
+    std::string symbol_at(const watched_process &process, std::uint64_t address) const {
+        return found_in(symbols_, {process, address});
+    }
+
+protected:
+    wait_names(wait_names &&) = default;
+
+    std::map<std::pair<watched_process, std::uint32_t>, std::string> threads_;
+    std::map<futex_key, std::string> symbols_;
+
+private:
+    template <class Key>
+    static std::string found_in(const std::map<Key, std::string> &names, const Key &key) {
+        auto found = names.find(key);
+        return found == names.end() ? "" : found->second;
+    }
 };
 
 } // namespace holdfast::cli

@@ -118,16 +118,6 @@ const call_chain &recording::chain(chain_number number) const {
     return chains_.at(number);
 }
 
-std::string recording::thread_name(const watched_process &process, std::uint32_t thread) const {
-    auto found = threads_.find({process, thread});
-    return found == threads_.end() ? "" : found->second;
-}
-
-std::string recording::symbol_at(const watched_process &process, std::uint64_t address) const {
-    auto found = symbols_.find({process, address});
-    return found == symbols_.end() ? "" : found->second;
-}
-
 std::string recording::text() const {
     json made = {{"kind", kind_of_file}, {"version", version_of_file}, {"about", about_}};
     std::vector<watched_process> all = processes();

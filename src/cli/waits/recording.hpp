@@ -25,18 +25,13 @@ public:
     std::vector<watched_process> processes() const;
 
     const call_chain &chain(chain_number number) const override;
-    std::string thread_name(const watched_process &process, std::uint32_t thread) const override;
-    std::string symbol_at(const watched_process &process, std::uint64_t address) const override;
 
     std::string text() const;
     // Nothing when the text is no recording at all; throws usage_error when it is a broken one.
     static std::optional<recording> read(const std::string &text);
 
     recording() = default;
-    recording(recording &&other) noexcept
-        : about_(std::move(other.about_)), waits_(std::move(other.waits_)), chains_(std::move(other.chains_)),
-          kept_as_(std::move(other.kept_as_)), threads_(std::move(other.threads_)),
-          symbols_(std::move(other.symbols_)) {}
+    recording(recording &&) = default;
 
 private:
     chain_number keep(chain_number number, const wait_names &names);
@@ -45,8 +40,6 @@ private:
     std::vector<lock_wait> waits_;
     std::vector<call_chain> chains_ = {{}};
     std::map<chain_number, chain_number> kept_as_ = {{no_chain, no_chain}};
-    std::map<std::pair<watched_process, std::uint32_t>, std::string> threads_;
-    std::map<std::pair<watched_process, std::uint64_t>, std::string> symbols_;
 };
 
 } // namespace holdfast::cli

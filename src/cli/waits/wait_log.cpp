@@ -101,10 +101,18 @@ void wait_log::end_all(std::uint64_t now_ns, const sink &ended) {
 
 void wait_log::forget_ended() {
     stacks_.forget_ended();
-    std::erase_if(open_, [](const auto &each) { return has_ended(each.second.process); });
-    std::erase_if(releases_, [](const auto &each) { return has_ended(each.first.first); });
-    std::erase_if(threads_, [](const auto &each) { return has_ended(each.first.first); });
-    std::erase_if(symbols_, [](const auto &each) { return has_ended(each.first.first); });
+    std::map<watched_process, bool> asked; // the kernel, once of each
+    auto ended = [&asked](const watched_process &process) {
+        auto [answer, is_new] = asked.try_emplace(process);
+        if (is_new)
+            answer->second = has_ended(process);
+        return answer->second;
+    };
+    auto is_of_ended = [&ended](const auto &each) { return ended(each.first.first); };
+    std::erase_if(open_, [&ended](const auto &each) { return ended(each.second.process); });
+    std::erase_if(releases_, is_of_ended);
+    std::erase_if(threads_, is_of_ended);
+    std::erase_if(symbols_, is_of_ended);
 }
 
 void wait_log::meet(const watched_process &process, std::uint32_t thread) {
@@ -114,16 +122,6 @@ void wait_log::meet(const watched_process &process, std::uint32_t thread) {
     std::ifstream file(fmt::format("/proc/{}/task/{}/comm", process.pid, thread));
     std::getline(file, place->second);
     place->second = with_controls_shown(place->second);
-}
-
-std::string wait_log::thread_name(const watched_process &process, std::uint32_t thread) const {
-    auto found = threads_.find({process, thread});
-    return found == threads_.end() ? "" : found->second;
-}
-
-std::string wait_log::symbol_at(const watched_process &process, std::uint64_t address) const {
-    auto found = symbols_.find({process, address});
-    return found == symbols_.end() ? "" : found->second;
 }
 
 } // namespace holdfast::cli

@@ -27,8 +27,6 @@ public:
     void forget_ended();
 
     const call_chain &chain(chain_number number) const override { return stacks_.chain(number); }
-    std::string thread_name(const watched_process &process, std::uint32_t thread) const override;
-    std::string symbol_at(const watched_process &process, std::uint64_t address) const override;
 
 private:
     // Of a lock, in the order of time.
@@ -37,7 +35,6 @@ private:
         std::uint32_t thread = 0;
         chain_number released_at = no_chain;
     };
-    using futex = std::pair<watched_process, std::uint64_t>;
 
     void note_release(lock_wait &wait, const release &more);
     void put_holders(lock_wait &wait) const;
@@ -47,9 +44,7 @@ private:
     using wait_key = std::pair<std::uint32_t, std::uint64_t>; // its thread and its begin
     stack_reader stacks_;
     std::map<wait_key, lock_wait> open_;
-    std::map<futex, std::deque<release>> releases_; // the last ones
-    std::map<std::pair<watched_process, std::uint32_t>, std::string> threads_;
-    std::map<futex, std::string> symbols_;
+    std::map<futex_key, std::deque<release>> releases_; // the last ones
 };
 
 } // namespace holdfast::cli

@@ -105,7 +105,7 @@ void wait_profile::add(const lock_wait &wait) {
         lock.holders[{each.thread, each.released_at}].add(wait.weight, each.ns);
 }
 
-lock_profile wait_profile::profile_of(const lock_key &key, const lock_sums &sums, const wait_names &names) {
+lock_profile wait_profile::profile_of(const futex_key &key, const lock_sums &sums, const wait_names &names) {
     const auto &[process, address] = key;
     places waiters, holders;
     std::uint64_t released_ns = 0;
@@ -150,6 +150,13 @@ std::vector<watched_process> wait_profile::processes() const {
         if (found.empty() || found.back() != key.first)
             found.push_back(key.first);
     }
+    return found;
+}
+
+std::map<futex_key, std::string> wait_profile::lock_names(const wait_names &names) const {
+    std::map<futex_key, std::string> found;
+    for (const auto &[key, sums] : locks_)
+        found.emplace(key, profile_of(key, sums, names).name);
     return found;
 }
 

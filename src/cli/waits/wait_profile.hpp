@@ -45,6 +45,8 @@ public:
     // Of one process, the most time first.
     std::vector<lock_profile> of(const watched_process &process, const wait_names &names) const;
     std::vector<watched_process> processes() const;
+    // Of all processes: what lock_profile::name is.
+    std::map<futex_key, std::string> lock_names(const wait_names &names) const;
 
     void forget(const watched_process &process);
 
@@ -62,10 +64,9 @@ private:
         std::map<chain_number, sum> waiters;
         std::map<std::pair<std::uint32_t, chain_number>, sum> holders;
     };
-    using lock_key = std::pair<watched_process, std::uint64_t>;
 
-    static lock_profile profile_of(const lock_key &key, const lock_sums &sums, const wait_names &names);
-    std::map<lock_key, lock_sums> locks_;
+    static lock_profile profile_of(const futex_key &key, const lock_sums &sums, const wait_names &names);
+    std::map<futex_key, lock_sums> locks_;
 };
 
 } // namespace holdfast::cli
