@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Options of the kinds that several verbs have: a number, several numbers, a file.
+// Options of the kinds that several verbs have: a number, several numbers, a file, a program.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -50,6 +50,12 @@ CLI::Option *add_numbers(CLI::App &verb, const char *name, std::vector<Number> &
 
 inline CLI::Option *add_file(CLI::App &verb, const char *name, std::string &path, const char *help) {
     return verb.add_option(name, path, help)->type_name("FILE")->check(not_empty());
+}
+
+// Last of all: the program that the verb runs, and as whom.
+inline void add_program(CLI::App &verb, bool &as_root, std::vector<std::string> &program) {
+    verb.add_flag("--as-root", as_root, "Under sudo: run the program as root, not as the user who called sudo");
+    verb.add_option("program", program, "The program and its arguments")->type_name("PROG ARG...");
 }
 
 } // namespace holdfast::cli

@@ -347,9 +347,7 @@ void add_compare(CLI::App &app, action &chosen) {
     add_file(*verb, "--csv", options->csv_path, "Write the table there, as comma-separated values");
     add_file(*verb, "--markdown", options->markdown_path, "The same, as Markdown");
     verb->add_flag("--verbose", options->verbose, "Show the output of every run, on standard error");
-    verb->add_flag("--as-root", options->as_root,
-                   "Under sudo: run the program as root, not as the user who called sudo");
-    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    add_program(*verb, options->as_root, options->program);
     verb->footer(
         "The program reads /dev/null; its output is shown when it fails.\n"
         "Exit status: 0; 1 when a run failed, timed out or printed no metric; 2 when the command line is wrong;\n"

@@ -8,6 +8,7 @@
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/interruption.hpp"
+#include "cli/common/options.hpp"
 #include "cli/common/say.hpp"
 #include "cli/oversub/scheduler_keeper.hpp"
 #include "cli/start/child.hpp"
@@ -127,9 +128,7 @@ void add_oversub(CLI::App &app, action &chosen) {
         ->type_name("NAME")
         ->capture_default_str();
     verb->add_flag("--stats", options->stats, "Print what the scheduler did to stderr at the end");
-    verb->add_flag("--as-root", options->as_root,
-                   "Under sudo: run the program as root, not as the user who called sudo");
-    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    add_program(*verb, options->as_root, options->program);
     verb->footer("Needs root, and a kernel with sched_ext. Without, the program runs as under 'holdfast run'.\n"
                  "Without a program it schedules until it is interrupted. Its waiters are blocked virtually if they\n"
                  "were started by 'holdfast run' under the scheduler.\n\n"

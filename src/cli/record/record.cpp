@@ -199,9 +199,7 @@ void add_record(CLI::App &app, action &chosen) {
     add_number(*verb, "--detail", options->detail,
                "So many waits of 10 ms are recorded on each CPU; of more, one in 64 that stands for all",
                {"N", 1U, 100000U});
-    verb->add_flag("--as-root", options->as_root,
-                   "Under sudo: run the program as root, not as the user who called sudo");
-    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    add_program(*verb, options->as_root, options->program);
     verb->footer(
         "Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN. Waits that sleep are seen, those that spin are not.\n"
         "Exit status: 0, or the program's; 2 for a mistake on the command line; 125 when holdfast failed; 126 and\n"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/common/exit_status.hpp"
+#include "cli/common/options.hpp"
 #include "cli/common/say.hpp"
 #include "cli/start/child.hpp"
 #include "cli/start/ending.hpp"
@@ -286,9 +287,7 @@ void add_run(CLI::App &app, action &chosen) {
                    "needs the right to load BPF, as the monitor does; found by sampling");
     verb->add_flag("--require-monitor", options->require_monitor,
                    "Do not start the program without a Preemption Monitor");
-    verb->add_flag("--as-root", options->as_root,
-                   "Under sudo: run the program as root, not as the user who called sudo");
-    verb->add_option("program", options->program, "The program and its arguments")->type_name("PROG ARG...");
+    add_program(*verb, options->as_root, options->program);
     verb->footer(
         "Everything from the program's name on, or after --, is the program and its arguments. It behaves and ends\n"
         "as without holdfast: with the program's exit status, or by the signal that ended it; 2 for a mistake on\n"
