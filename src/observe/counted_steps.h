@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What waiting threads do besides polling and sleeping until they are woken: how often each such step was taken, in the
-// process's statistics, so that a user sees which rule acts in a program that is slower than it should be. Each takes a
-// call of the kernel, or costs another thread one: an addition to a line that threads share is little beside that.
+// What threads do at locks besides polling and sleeping until they are woken: how often each such step was taken, in
+// the process's statistics, so that a user sees which rule acts in a program that is slower than it should be. Each
+// takes a call of the kernel, or costs another thread one: an addition to a line that threads share is little beside
+// that.
 #ifndef HF_OBSERVE_COUNTED_STEPS_H
 #define HF_OBSERVE_COUNTED_STEPS_H
 

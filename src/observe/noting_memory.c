@@ -115,12 +115,6 @@ void hf_note_monitor(enum hf_monitor_met met) {
         hf_store_relaxed(&hf_statistics_header_in(memory)->monitor, (uint32_t)met);
 }
 
-void hf_note_slice_given_back(void) {
-    char *memory = hf_load_relaxed(&hf_noting.memory);
-    if (memory)
-        hf_fetch_add_relaxed(&hf_statistics_header_in(memory)->slices_given_back, 1);
-}
-
 void hf_note_binding_apart(void) {
     char *memory = hf_load_relaxed(&hf_noting.memory);
     if (memory)

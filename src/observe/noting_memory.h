@@ -46,9 +46,6 @@ bool hf_noting_begin(int fd) __attribute__((visibility("hidden")));
 // Whether there is a monitor, for a reader of the statistics.
 void hf_note_monitor(enum hf_monitor_met met) __attribute__((cold, visibility("hidden")));
 
-// A thread has given an extended time slice back (park/slice_request.h).
-void hf_note_slice_given_back(void) __attribute__((cold, visibility("hidden")));
-
 // A library has been loaded whose calls go past us.
 void hf_note_binding_apart(void) __attribute__((cold, visibility("hidden")));
 

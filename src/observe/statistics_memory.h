@@ -141,13 +141,14 @@ struct hf_thread_holds {
     struct hf_lock_hold holds[HF_STATISTICS_HOLDS];
 } HF_CACHE_ALIGNED;
 
-// Steps of waiting threads that are counted (observe/counted_steps.h), by what they are for.
+// Steps of threads that are counted (observe/counted_steps.h), by what they are for.
 enum hf_counted_step {
     HF_COUNTED_ANNOUNCED, // a waiter that polls and never finds the word free announces a sleeper
     HF_COUNTED_YIELDED,   // a waiter of a hot lock leaves its CPU to threads of its own process, at the end of its turn
     HF_COUNTED_SLEPT,     // and to another process's, by a timed sleep
-    HF_COUNTED_DESIGNATED, // a woken waiter leaves the lock to its owner, by a timed sleep
-    HF_COUNTED_TURN_ENDED, // a thread that uses its CPU for locks alone yields it
+    HF_COUNTED_DESIGNATED,       // a woken waiter leaves the lock to its owner, by a timed sleep
+    HF_COUNTED_TURN_ENDED,       // a thread that uses its CPU for locks alone yields it
+    HF_COUNTED_SLICE_GIVEN_BACK, // the kernel has extended a time slice, and the thread gives it back (slice_request.h)
     HF_COUNTED_STEPS,
 };
 
@@ -176,8 +177,7 @@ struct hf_statistics_header {
     uint32_t monitor; // enum hf_monitor_met
     uint32_t reserved;
     struct hf_rule_statistics rules[HF_STATISTICS_RULES];
-    uint64_t bound_apart;       // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
-    uint64_t slices_given_back; // time slices that the kernel extended, and a thread gave back (park/slice_request.h)
+    uint64_t bound_apart; // 1: it has a library that calls glibc's functions past ours (preload/deepbind.c)
     uint64_t steps[HF_COUNTED_STEPS];
 };
 

@@ -18,7 +18,7 @@
 
 #include "config/policy_text.h"
 #include "lock/lock_table.h"
-#include "observe/noting_memory.h"
+#include "observe/counted_steps.h"
 #include "park/futex.h"
 #include "park/slice_request.h"
 #include "preload/mutex_layout.h"
@@ -93,7 +93,7 @@ void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self
 // A section, or a wait, of an EXTENDED mutex has ended.
 static inline void hf_extended_ends(void) {
     if (HF_UNLIKELY(hf_slice_done()))
-        hf_note_slice_given_back();
+        hf_count_step(HF_COUNTED_SLICE_GIVEN_BACK);
 }
 
 // Opens the gate that the owner has closed, or takes its request for a longer time slice back, before glibc gives the

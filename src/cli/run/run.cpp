@@ -35,10 +35,11 @@ void print_count(const char *name, std::uint64_t count) {
     say("  {:<30}{:>16}\n", name, count);
 }
 
+// Those of waiting threads.
 void print_steps(const thread_sums &counters) {
-    constexpr std::array<const char *, HF_COUNTED_STEPS> names{"sleepers announced", "yields to own threads",
-                                                               "sleeps for other programs",
-                                                               "sleeps as designated waker", "turns that ended"};
+    constexpr std::array<const char *, HF_COUNTED_SLICE_GIVEN_BACK> names{
+        "sleepers announced", "yields to own threads", "sleeps for other programs", "sleeps as designated waker",
+        "turns that ended"};
     for (std::size_t step = 0; step < names.size(); step++) {
         if (counters.steps[step] > 0)
             print_count(names[step], counters.steps[step]);
@@ -182,7 +183,7 @@ void print_stats(const session &session, const run_options &options, const std::
     if (session.counters().acquisitions == 0)
         say("  nothing was counted: {}\n", why_nothing_was_counted(options.program.front()));
     if (asks_for_longer_slices(options.wanted.conf))
-        print_slices(session.counters().slices_given_back);
+        print_slices(session.counters().steps[HF_COUNTED_SLICE_GIVEN_BACK]);
     if (session.has_monitor())
         print_monitor_totals(session);
     print_rules(session, rules);

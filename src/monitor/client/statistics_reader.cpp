@@ -55,7 +55,6 @@ thread_sums sum_of(const std::vector<hf_thread_counters> &threads, const hf_stat
     thread_sums sum;
     // At most 1: the process may have written anything.
     sum.bound_apart = header.bound_apart != 0;
-    sum.slices_given_back = header.slices_given_back;
     sum.met_no_monitor = header.monitor == HF_MONITOR_NOT_MET || header.monitor == HF_MONITOR_MET_LATER;
     sum.met_it_later = header.monitor == HF_MONITOR_MET_LATER;
     sum.short_of_memory = header.levels == 0 || header.refused != 0 || header.counters.refused != 0;

@@ -67,7 +67,6 @@ struct thread_sums {
     std::uint64_t blocked = 0;
     std::uint64_t mode_switches = 0;
     std::array<std::uint64_t, HF_COUNTED_STEPS> steps{}; // by enum hf_counted_step
-    std::uint64_t slices_given_back = 0;                 // time slices that the kernel extended
     std::uint64_t bound_apart = 0;     // processes with a library that calls glibc's functions past ours
     std::uint64_t met_no_monitor = 0;  // processes that found none when they started
     std::uint64_t met_it_later = 0;    // of these, that found it later

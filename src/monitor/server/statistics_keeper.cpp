@@ -49,7 +49,6 @@ void add(thread_sums &sum, const thread_sums &more) {
     for (std::size_t step = 0; step < sum.steps.size(); step++)
         sum.steps[step] += more.steps[step];
     sum.bound_apart += more.bound_apart;
-    sum.slices_given_back += more.slices_given_back;
     sum.met_no_monitor += more.met_no_monitor;
     sum.met_it_later += more.met_it_later;
     sum.short_of_memory += more.short_of_memory;
