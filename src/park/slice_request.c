@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "park/slice_request.h"
 
-#include <errno.h>
-
 #include "base/system_call.h"
 
 // Linux's: the user header linux/prctl.h of 7.0.
@@ -17,11 +15,14 @@ __thread struct hf_slice_requests hf_own_slice_requests __attribute__((tls_model
 
 static enum { UNKNOWN, HAS_IT, HAS_NOT, FORGONE } kernel;
 
+int hf_slice_extension_refusal(void) {
+    long answer = hf_sys_prctl(HF_PR_RSEQ_SLICE_EXTENSION, HF_PR_RSEQ_SLICE_EXTENSION_GET, 0, 0, 0);
+    return answer < 0 ? (int)-answer : 0;
+}
+
 bool hf_slices_can_be_extended(void) {
-    if (hf_load_relaxed(&kernel) == UNKNOWN) {
-        long answer = hf_sys_prctl(HF_PR_RSEQ_SLICE_EXTENSION, HF_PR_RSEQ_SLICE_EXTENSION_GET, 0, 0, 0);
-        hf_cas_relaxed(&kernel, UNKNOWN, answer >= 0 ? HAS_IT : HAS_NOT);
-    }
+    if (hf_load_relaxed(&kernel) == UNKNOWN)
+        hf_cas_relaxed(&kernel, UNKNOWN, hf_slice_extension_refusal() == 0 ? HAS_IT : HAS_NOT);
     return hf_load_relaxed(&kernel) == HAS_IT;
 }
 

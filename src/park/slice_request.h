@@ -43,7 +43,10 @@ struct hf_slice_requests {
 extern __thread struct hf_slice_requests hf_own_slice_requests
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Does the running kernel grant requests? It was asked when this process first wanted to know.
+// Why the running kernel grants no requests: an errno; 0: it does.
+int hf_slice_extension_refusal(void);
+
+// Does it? It was asked when this process first wanted to know.
 bool hf_slices_can_be_extended(void);
 
 // Is the calling thread heard?

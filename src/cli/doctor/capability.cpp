@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <fmt/core.h>
 #include <fstream>
-#include <sys/prctl.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,13 +12,10 @@
 #include "monitor/bpf_rights.hpp"
 #include "monitor/futex_watch.hpp"
 #include "oversub/scheduler.hpp"
+#include "park/slice_request.h"
 
 namespace holdfast::cli {
 namespace {
-
-// Linux 7.0 and later; not in Debian 12's headers.
-constexpr int pr_rseq_slice_extension = 79;
-constexpr int pr_rseq_slice_extension_get = 1;
 
 bool exists(const char *path) {
     return access(path, F_OK) == 0;
@@ -76,12 +72,13 @@ capability privileges() {
 }
 
 capability slice_extension() {
-    bool present = prctl(pr_rseq_slice_extension, pr_rseq_slice_extension_get, 0, 0, 0) >= 0;
+    int refusal = hf_slice_extension_refusal();
+    bool present = refusal == 0;
     return {.name = "slice_extension",
             .title = "time-slice extension",
             .present = present,
             .detail = present ? "the kernel has it, for 'run --conf mutex:flexguard(slice-extension=yes)'"
-                              : fmt::format("the kernel says: {}", error_text(errno)),
+                              : fmt::format("the kernel says: {}", error_text(refusal)),
             .remedy = present
                           ? ""
                           : "needs Linux 7.0 or later with CONFIG_RSEQ_SLICE_EXTENSION; the monitor does not need it"};
