@@ -96,13 +96,19 @@ static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
     return wake ? HF_WORD_OWES_WAKE : HF_WORD_OWES_NOTHING;
 }
 
+// Is this release, the number `releases`, the one at which owners look at the count of sleepers again?
+static inline bool hf_word_looks_again(unsigned releases, uint8_t *fenced) {
+    bool looks = releases % HF_RELEASES_FENCED == 0;
+    if (looks)
+        hf_store_own(fenced, 0);
+    return looks;
+}
+
 // Gives back a word whose sleepers are all counted (sleep.S1, park/sleeper_counts.h), if it can without an atomic
 // instruction. `releases`: how often it has been given back. `fenced`, the lock's own, is for its owners: where
 // sleepers come and go the line that counts them is away, so it is looked at once in so many releases only.
 static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned releases, uint8_t *fenced) {
-    bool looks = releases % HF_RELEASES_FENCED == 0;
-    if (looks)
-        hf_store_own(fenced, 0);
+    bool looks = hf_word_looks_again(releases, fenced);
     if (HF_LIKELY(!hf_load_own(fenced))) {
         struct hf_sleepers *sleepers = hf_sleepers_at(word);
         bool nobody_sleeps = hf_nobody_sleeps(sleepers);

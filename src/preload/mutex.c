@@ -277,9 +277,7 @@ static void release_marked(struct hf_mutex *mutex, struct hf_thread_record *self
     hf_store_relaxed(&release->state, HF_MUTEX_MARKED);
     hf_program_order();
     stop_being_owner(mutex);
-    bool looks = hf_flexguard_count_release(&mutex->releases) % HF_RELEASES_FENCED == 0;
-    if (looks)
-        hf_store_own(&mutex->fenced, 0);
+    bool looks = hf_word_looks_again(hf_flexguard_count_release(&mutex->releases), &mutex->fenced);
     struct hf_mutex was = {.word_and_count = hf_exchange_release(&mutex->word_and_count, 0)};
     HF_CHECK("word.I1", was.word != HF_WORD_FREE && was.count == mark_of(self));
     bool wakes = was.word == HF_WORD_HELD_WITH_SLEEPERS;
