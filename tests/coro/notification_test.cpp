@@ -13,6 +13,7 @@
 
 #include "coro/gathering.hpp"
 #include "coro/let_others_run.hpp"
+#include "coro/two_and_a_third.hpp"
 #include "holdfast/coro/coro.hpp"
 #include "holdfast/coro/executors/posting_executor.hpp"
 #include "holdfast/coro/statistics.hpp"
@@ -190,12 +191,10 @@ TEST(CoroNotification, IsCounted) {
 // Two that give the thread to each other by notifications alone.
 TEST(CoroNotification, ChainsEndForTheSakeOfOthers) {
     constexpr int moves_max = 1'000'000;
-    pool worker(1);
     mutex guard;
     condition_variable changed;
     int turn = 0, moves = 0;
     bool over = false;
-    gathering all;
     auto play = [&](int me) -> task<> {
         while (!over && moves < moves_max) {
             {
@@ -208,18 +207,7 @@ TEST(CoroNotification, ChainsEndForTheSakeOfOthers) {
         }
         co_await changed.notify_all();
     };
-    auto end = [&]() -> task<> {
-        over = true; // there is one worker
-        co_return;
-    };
-    auto begin = [&]() -> task<> {
-        all.add(worker, play(0));
-        all.add(worker, play(1));
-        all.add(worker, end());
-        co_return;
-    };
-    all.add(worker, begin());
-    all.wait();
+    play_until_a_third_ends_it(play, over);
     EXPECT_LT(moves, moves_max);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coro/gathering.hpp"
+#include "coro/two_and_a_third.hpp"
 #include "holdfast/coro/coro.hpp"
 
 namespace {
@@ -466,12 +467,10 @@ TYPED_TEST(CoroCondition, TokensReachTheirWaiters) {
 // Two that hand the mutex to each other by waiting, never by an unlock.
 TEST(CoroConditionChain, EndsForTheSakeOfOthers) {
     constexpr int moves_max = 1000000;
-    pool worker(1u);
     mutex guard;
     condition_variable changed;
     int turn = 0, moves = 0;
     bool over = false;
-    gathering all;
     auto play = [&](int me) -> task<> {
         auto held = co_await guard.scoped_lock();
         while (!over && moves < moves_max) {
@@ -483,18 +482,7 @@ TEST(CoroConditionChain, EndsForTheSakeOfOthers) {
         changed.notify_all();
         co_await held.unlock();
     };
-    auto end = [&]() -> task<> {
-        over = true; // there is one worker
-        co_return;
-    };
-    auto begin = [&]() -> task<> {
-        all.add(worker, play(0));
-        all.add(worker, play(1));
-        all.add(worker, end());
-        co_return;
-    };
-    all.add(worker, begin());
-    all.wait();
+    play_until_a_third_ends_it(play, over);
     EXPECT_LT(moves, moves_max);
 }
 
