@@ -18,7 +18,7 @@
 //     it comes in to the one by which it goes; nobody else stores that number.
 // owned.O2  No lost wake: as word.I2 (park/word_lock.h). A thread that is thrown out of a wait, or out of a release,
 //     wakes one that sleeps: it may have had the wake, or owed it.
-// Modelled in verify/lock/condition_left.pml.
+// Modelled in verify/lock/condition_left.pml. Test: tests/park/owned_lock_test.
 #ifndef HF_PARK_OWNED_LOCK_H
 #define HF_PARK_OWNED_LOCK_H
 

@@ -50,8 +50,6 @@ TEST(word_lock, TimesOutAtOnceWhenTheDeadlineHasPassed) {
     }
 }
 
-// The kernel compares the word before it looks at the time. A waiter that was overtaken between its announcement and
-// its sleep, again and again, would wait for ever.
 // The kernel refuses such times. Shown able to fail: EINVAL not taken for a deadline that has passed.
 TEST(futex, TimesOutBeforeTheEpoch) {
     uint32_t word = HF_WORD_HELD;
@@ -62,6 +60,8 @@ TEST(futex, TimesOutBeforeTheEpoch) {
     }
 }
 
+// The kernel compares the word before it looks at the time. A waiter that was overtaken between its announcement and
+// its sleep, again and again, would wait for ever.
 TEST(word_lock, TimesOutThoughTheWordIsAnother) {
     uint32_t word = HF_WORD_HELD;
     hf_deadline passed = in_ms(CLOCK_MONOTONIC, 0), to_come = in_ms(CLOCK_MONOTONIC, 10'000);
