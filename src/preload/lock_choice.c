@@ -21,8 +21,8 @@
 #include "preload/glibc.h"
 #include "preload/glibc_layout.h"
 #include "preload/lock_rules.h"
-#include "preload/policy.h"
-#include "preload/rwlock_choice.h"
+#include "preload/policy_decision.h"
+#include "preload/rwlock_options.h"
 #include "thread/left_wait.h"
 
 struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGUARD

@@ -4,8 +4,6 @@
 #include "lock/posix/condition.h"
 #include "observe/observation.h"
 
-uint32_t hf_policies[HF_OBJECTS] = {[0 ... HF_OBJECTS - 1] = HF_POLICY_UNDECIDED};
-
 static bool new_ones_are_glibcs;
 
 void hf_policy_leave_objects_to_glibc(void) {

@@ -14,35 +14,18 @@
 //
 // By our constructor, since the program may clear its environment; at the first use if that comes before, since an
 // object must not change hands while it is in use, and constructors that run before ours use them.
-// Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h. Here is what was decided;
-// policy_decision.c decides.
+// Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h. policy_table.h has what was decided,
+// policy_decision.h decides; here is what the objects ask.
 #ifndef HF_PRELOAD_POLICY_H
 #define HF_PRELOAD_POLICY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/atomic.h"
 #include "base/cpu.h"
-#include "config/policy_text.h"
-
-enum hf_policy {
-    HF_POLICY_OURS = 0, // so that one look at policy and attributes tells the usual case
-    HF_POLICY_UNDECIDED,
-    HF_POLICY_SLICED,
-    HF_POLICY_BY_RULES,
-    HF_POLICY_LEFT_ONE_BY_ONE,
-    HF_POLICY_GLIBCS,
-};
-
-extern uint32_t hf_policies[HF_OBJECTS] __attribute__((visibility("hidden")));
-
-enum hf_policy hf_policy_decide(enum hf_object object) __attribute__((cold));
-
-// What a value says of objects of that kind: OURS, SLICED or GLIBCS.
-enum hf_policy hf_policy_for(enum hf_object object, const struct hf_policy_value *value) __attribute__((cold));
-
-// For all objects, unless that is done.
-void hf_policy_settle(const struct hf_policy_text *text);
+#include "preload/policy_decision.h"
+#include "preload/policy_table.h"
 
 static inline enum hf_policy hf_policy_of(enum hf_object object) {
     // Acquire: pairs with the release of the thread that has decided, after what the policy is to be done with.
@@ -61,8 +44,5 @@ static inline bool hf_policy_is_ours(enum hf_object object) {
 // in use stay as they are.
 void hf_policy_leave_objects_to_glibc(void);
 bool hf_policy_leaves_new_objects_to_glibc(void);
-
-// What the environment says, with the defaults where it says nothing.
-void hf_policy_read(struct hf_policy_text *policy);
 
 #endif

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How the policy comes about: the environment is read once, each kind of object is decided, and rules of single
-// reader-writer locks are found before any of them is used.
+#include "preload/policy_decision.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lock/lock_table.h"
-#include "preload/glibc_layout.h"
 #include "preload/lock_rules.h"
-#include "preload/policy.h"
-#include "preload/rwlock_choice.h"
+#include "preload/policy_table.h"
+#include "preload/rwlock_options.h"
 #include "preload/thread_checker.h"
 
 static void read_variable(const char *name, const char *text, struct hf_policy_text *policy) {
@@ -43,12 +42,6 @@ void hf_policy_read(struct hf_policy_text *policy) {
     policy->rules = 0;
 }
 
-enum hf_policy hf_policy_for(enum hf_object object, const struct hf_policy_value *value) {
-    if (strcmp(value->lock, HF_PASSED_TO_GLIBC) == 0 || !hf_object_fits(object))
-        return HF_POLICY_GLIBCS;
-    return strcmp(value->lock, HF_RWSCL_NAME) == 0 ? HF_POLICY_SLICED : HF_POLICY_OURS;
-}
-
 // Threads that come here together all find the same, so each may store it.
 void hf_policy_settle(const struct hf_policy_text *text) {
     // Acquire: pairs with the release of the thread that has stored the last one, so the others are seen too.
@@ -62,7 +55,7 @@ void hf_policy_settle(const struct hf_policy_text *text) {
         if (i == HF_OBJECT_RWLOCK && by_rules)
             policy = HF_POLICY_BY_RULES;
         // Unless it was left to glibc meanwhile (hf_policy_leave_objects_to_glibc). Release: pairs with the acquire in
-        // hf_policy_of.
+        // hf_policy_of (policy.h).
         hf_cas_release(&hf_policies[i], HF_POLICY_UNDECIDED, policy);
     }
 }

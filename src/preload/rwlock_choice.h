@@ -15,30 +15,15 @@
 #define HF_PRELOAD_RWLOCK_CHOICE_H
 
 #include "preload/policy.h"
-#include "preload/rwlock_layout.h"
+#include "preload/rwlock_options.h"
 
 enum hf_rwlock_rule {
     HF_RWLOCK_UNMADE = 0,
     HF_RWLOCK_MADE = 1,
 };
 
-struct hf_rwlock_choice {
-    uint32_t policy;                 // enum hf_policy: OURS, SLICED or GLIBCS
-    struct hf_rwscl_options options; // of SLICED
-};
-
-// What the policy says of all locks, and each rule of its own. All who call this say the same; before the policy of
-// reader-writer locks is stored. Says whether there are rules for them.
-bool hf_rwlock_choices_make(const struct hf_policy_text *text) __attribute__((cold));
-
-// Is any of the choices SLICED?
-bool hf_rwlocks_may_be_sliced(void);
-
 // The lock has just been initialised, by a call that returns to `caller`.
 void hf_rwlock_choose(struct hf_rwlock *rwlock, const void *caller);
-
-// Of locks without a rule, and of those with rule 1, 2, ...
-extern struct hf_rwlock_choice hf_rwlock_choices[1 + HF_RULES_MAX] __attribute__((visibility("hidden")));
 
 // At the first use of the lock, if that is not its initialisation: returns what the lock says from now on.
 uint32_t hf_rwlock_choose_by_address(struct hf_rwlock *rwlock) __attribute__((cold));
