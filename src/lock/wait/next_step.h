@@ -80,16 +80,22 @@ struct hf_wait_state {
     uint32_t sleep_ns;
 };
 
+// Members that are not named are 0. Not by a list of the others: of such a list C++ compilers warn.
 static inline struct hf_wait_state hf_wait_state_begin(struct hf_yields yields) {
-    return (struct hf_wait_state){.place = HF_AT_BEGIN, .yields = yields};
+    struct hf_wait_state state = {};
+    state.place = HF_AT_BEGIN;
+    state.yields = yields;
+    return state;
 }
 
 // At the hot lock, of one that has no queue and whose history is not asked whether it is hot: a reader-writer lock.
 static inline struct hf_wait_state hf_wait_state_begin_hot(hf_release_count releases, uint64_t now_ns) {
-    return (struct hf_wait_state){.place = HF_AT_HOT,
-                                  .pauses = HF_HOT_PAUSES,
-                                  .defer = hf_defer_begin(releases, now_ns),
-                                  .defers_to_hot_alone = true};
+    struct hf_wait_state state = {};
+    state.place = HF_AT_HOT;
+    state.pauses = HF_HOT_PAUSES;
+    state.defer = hf_defer_begin(releases, now_ns);
+    state.defers_to_hot_alone = true;
+    return state;
 }
 
 // A word that was found FREE at HEAD or HOT: is it to be taken before the clock is read, which would be time for the
