@@ -2,6 +2,7 @@
 #include "monitor/spin_watch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -9,7 +10,9 @@
 #include <chrono>
 #include <cstring>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <span>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,13 +24,16 @@
 #include "monitor/sampling_pace.hpp"
 #include "monitor/wait_loop.hpp"
 
+#include "spin_clock.skel.h"
 #include "spin_samples.skel.h"
 
 namespace holdfast {
 namespace {
 
 constexpr const char *detection = "busy-waiting detection";
-constexpr std::chrono::milliseconds longest_wait(100); // for the end
+constexpr std::chrono::milliseconds between_looks(100); // whether the programs are busy; at the clocks' pace
+// Of the slow clock, for all threads: twice what the detector's loading takes.
+constexpr std::uint64_t ticks_of_busy_programs = 50;
 
 // A clock of the thread's time that is inherited by what it starts. The kernel drops it where a program gains rights.
 descriptor inherited_clock(std::uint64_t tick_ns, bool from_exec_on) {
@@ -52,36 +58,82 @@ std::string advice_on_clock(int error) {
     return "see 'holdfast doctor --verbose'";
 }
 
+template <class skeleton>
+struct destroyed_by {
+    void (*destroy)(skeleton *);
+    void operator()(skeleton *one) const { destroy(one); }
+};
+
+template <class skeleton>
+using owned = std::unique_ptr<skeleton, destroyed_by<skeleton>>;
+
+// Throws spin_watch_unavailable.
+template <class skeleton>
+owned<skeleton> load(skeleton *(*open_and_load)(), void (*destroy)(skeleton *)) {
+    bpf_log log;
+    owned<skeleton> loaded(open_and_load(), {destroy});
+    if (!loaded)
+        throw spin_watch_unavailable(log.refusal(detection, errno).sentence());
+    return loaded;
+}
+
 } // namespace
 
-struct spin_watch::loaded {
+struct spin_watch::clock {
+    owned<spin_clock> skeleton = load(spin_clock__open_and_load, spin_clock__destroy);
+    // From exec on: the caller itself, and this command's other threads, are never sampled by it.
+    descriptor slow = set(HF_SLOW_TICK_NS, true);
+    descriptor fast = set(HF_FAST_TICK_NS, false);
+
+    std::uint64_t ticks() const { return std::atomic_ref(skeleton->bss->ticks).load(std::memory_order_relaxed); }
+
+    // False: the kernel does not let one go on to the other.
+    bool goes_on_to(const bpf_program *detector) {
+        std::uint32_t only = 0, program = static_cast<std::uint32_t>(bpf_program__fd(detector));
+        return bpf_map_update_elem(bpf_map__fd(skeleton->maps.detector), &only, &program, BPF_ANY) == 0;
+    }
+
+private:
+    descriptor set(std::uint64_t tick_ns, bool from_exec_on) {
+        descriptor made = inherited_clock(tick_ns, from_exec_on);
+        int error = errno;
+        if (!made)
+            throw spin_watch_unavailable(std::string("the kernel refuses the clock of busy-waiting detection "
+                                                     "(perf_event_open): ") +
+                                         std::strerror(error) + "; " + advice_on_clock(error));
+        if (ioctl(made.get(), PERF_EVENT_IOC_SET_BPF, bpf_program__fd(skeleton->progs.at_tick)) != 0)
+            throw spin_watch_unavailable(std::string("the kernel runs no BPF program at the clock of busy-waiting "
+                                                     "detection: ") +
+                                         std::strerror(errno) + "; see 'holdfast doctor'");
+        return made;
+    }
+};
+
+struct spin_watch::detector {
     struct freed {
-        void operator()(spin_samples *one) const { spin_samples__destroy(one); }
         void operator()(ring_buffer *one) const { ring_buffer__free(one); }
     };
-    // In the order in which they are made.
-    std::unique_ptr<spin_samples, freed> skeleton;
+    owned<spin_samples> skeleton = load(spin_samples__open_and_load, spin_samples__destroy);
     std::unique_ptr<ring_buffer, freed> seen;
-    descriptor slow_clock, fast_clock;
     sampling_pace pace;
     std::atomic<std::uint64_t> loops = 0;
 
     // Throws spin_watch_unavailable.
-    loaded() {
-        load();
-        read_ring();
-        // From exec on: the caller itself, and this command's other threads, are never sampled by it.
-        slow_clock = set_clock(HF_SLOW_TICK_NS, true);
-        fast_clock = set_clock(HF_FAST_TICK_NS, false);
+    explicit detector(clock &at) : seen(ring_buffer__new(bpf_map__fd(skeleton->maps.seen), answer, this, nullptr)) {
+        if (!seen)
+            throw spin_watch_unavailable(std::string("busy-waiting detection has no memory: ") + std::strerror(errno));
+        if (!at.goes_on_to(skeleton->progs.at_sample))
+            throw spin_watch_unavailable(std::string("the kernel lets no clock go on to busy-waiting detection: ") +
+                                         std::strerror(errno) + "; see 'holdfast doctor'");
     }
-    ~loaded() = default;
-    loaded(const loaded &) = delete;
-    loaded &operator=(const loaded &) = delete;
+    ~detector() = default;
+    detector(const detector &) = delete;
+    detector &operator=(const detector &) = delete;
 
     std::uint64_t count(hf_spin_count what) const { return skeleton->bss->counts[what]; }
 
     // Returns when to be called again, at the latest.
-    std::chrono::milliseconds keep_pace() {
+    std::chrono::milliseconds keep_pace(const descriptor &fast_clock) {
         bool was_fast = pace.is_fast();
         auto wait =
             pace.next(std::chrono::steady_clock::now(), skeleton->bss->suspected != 0, count(HF_SPIN_DETECTIONS));
@@ -93,37 +145,10 @@ struct spin_watch::loaded {
     }
 
 private:
-    void load() {
-        bpf_log log;
-        skeleton.reset(spin_samples__open_and_load());
-        if (!skeleton)
-            throw spin_watch_unavailable(log.refusal(detection, errno).sentence());
-    }
-
-    void read_ring() {
-        seen.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.seen), answer, this, nullptr));
-        if (!seen)
-            throw spin_watch_unavailable(std::string("busy-waiting detection has no memory: ") + std::strerror(errno));
-    }
-
-    descriptor set_clock(std::uint64_t tick_ns, bool from_exec_on) {
-        descriptor clock = inherited_clock(tick_ns, from_exec_on);
-        int error = errno;
-        if (!clock)
-            throw spin_watch_unavailable(std::string("the kernel refuses the clock of busy-waiting detection "
-                                                     "(perf_event_open): ") +
-                                         std::strerror(error) + "; " + advice_on_clock(error));
-        if (ioctl(clock.get(), PERF_EVENT_IOC_SET_BPF, bpf_program__fd(skeleton->progs.at_sample)) != 0)
-            throw spin_watch_unavailable(std::string("the kernel runs no BPF program at the clock of busy-waiting "
-                                                     "detection: ") +
-                                         std::strerror(errno) + "; see 'holdfast doctor'");
-        return clock;
-    }
-
     static int answer(void *self, void *data, std::size_t size) {
         if (size < sizeof(hf_code_seen)) // keep_pace sees to it
             return 0;
-        static_cast<loaded *>(self)->answer(*static_cast<const hf_code_seen *>(data));
+        static_cast<detector *>(self)->answer(*static_cast<const hf_code_seen *>(data));
         return 0;
     }
 
@@ -141,34 +166,65 @@ private:
     }
 };
 
-spin_watch::spin_watch() {
+spin_watch::spin_watch(detector_comes when, refusal_handler refused)
+    : refused_(std::move(refused)), ends_(eventfd(0, EFD_CLOEXEC)) {
     if (auto reason = why_no_wait_loops())
         throw spin_watch_unavailable(*reason);
-    loaded_ = std::make_unique<loaded>();
+    if (!ends_)
+        throw spin_watch_unavailable(std::string("busy-waiting detection has no descriptor: ") + std::strerror(errno));
+    clock_ = std::make_unique<clock>();
+    if (when == detector_comes::first)
+        detector_ = std::make_unique<detector>(*clock_);
     signals_blocked in_the_thread;
-    reader_ = std::jthread([this](const std::stop_token &stop) { follow(stop); });
+    reader_ = std::jthread([this] { follow(); });
 }
 
-void spin_watch::follow(const std::stop_token &stop) {
-    auto wait = longest_wait;
-    while (!stop.stop_requested()) {
-        ring_buffer__poll(loaded_->seen.get(), static_cast<int>(wait.count()));
-        wait = std::min(longest_wait, loaded_->keep_pace());
+bool spin_watch::ends_within(std::chrono::milliseconds wait) {
+    pollfd asked{.fd = ends_.get(), .events = POLLIN, .revents = 0};
+    return poll(&asked, 1, static_cast<int>(wait.count())) > 0;
+}
+
+// False: this object is being destroyed.
+bool spin_watch::waits_for_busy_programs() {
+    while (clock_->ticks() < ticks_of_busy_programs) {
+        if (ends_within(between_looks))
+            return false;
     }
+    return true;
+}
+
+void spin_watch::follow() {
+    if (!detector_ && !waits_for_busy_programs())
+        return;
+    try {
+        if (!detector_)
+            detector_ = std::make_unique<detector>(*clock_);
+    } catch (const spin_watch_unavailable &unavailable) {
+        refused_(unavailable.what());
+        return;
+    }
+    auto wait = between_looks;
+    std::array<pollfd, 2> asked{{{.fd = ends_.get(), .events = POLLIN, .revents = 0},
+                                 {.fd = ring_buffer__epoll_fd(detector_->seen.get()), .events = POLLIN, .revents = 0}}};
+    do {
+        ring_buffer__consume(detector_->seen.get());
+        wait = std::min(between_looks, detector_->keep_pace(clock_->fast));
+        poll(asked.data(), asked.size(), static_cast<int>(wait.count()));
+    } while (!asked[0].revents);
 }
 
 spin_watch::~spin_watch() {
-    reader_ = {};
+    eventfd_write(ends_.get(), 1);
 }
 
 spin_totals spin_watch::totals() const {
-    return {.samples = loaded_->count(HF_SPIN_SAMPLES),
-            .contested = loaded_->count(HF_SPIN_CONTESTED),
-            .detections = loaded_->count(HF_SPIN_DETECTIONS),
-            .yields = loaded_->count(HF_SPIN_YIELDS),
-            .in_vain = loaded_->count(HF_SPIN_IN_VAIN),
-            .unreachable = loaded_->count(HF_SPIN_UNREACHABLE),
-            .loops = loaded_->loops};
+    return {.samples = detector_->count(HF_SPIN_SAMPLES),
+            .contested = detector_->count(HF_SPIN_CONTESTED),
+            .detections = detector_->count(HF_SPIN_DETECTIONS),
+            .yields = detector_->count(HF_SPIN_YIELDS),
+            .in_vain = detector_->count(HF_SPIN_IN_VAIN),
+            .unreachable = detector_->count(HF_SPIN_UNREACHABLE),
+            .loops = detector_->loops};
 }
 
 } // namespace holdfast

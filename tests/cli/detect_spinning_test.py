@@ -3,7 +3,8 @@
 alone.
 
 Shown able to fail: a signal sent to threads that block it (blocked); each short loop taken for one that waits, or
-the fast clock always on (a program that computes); the fast clock never on (spinners).
+the fast clock always on (a program that computes); the fast clock never on (spinners); a detector that comes at once
+(a program that is hardly busy), never (spinners without --stats), or that no clock goes on to (all others).
 """
 
 import os
@@ -60,6 +61,24 @@ def test_a_program_that_computes_is_let_alone(holdfast):
     counted = spinning(result)
     assert counted["samples while others waited"] > 100 and counted["spinning detected"] == 0, counted
     assert counted["samples"] <= used_ms * 2, counted  # the slow clock's alone
+
+
+# What holdfast has loaded, as its child sees it: without the detector there is the clock's program alone.
+PROGRAMS = "ls -l /proc/$PPID/fd | grep -c bpf-prog"
+
+
+@needs_bpf
+def test_the_detector_comes_when_a_program_is_busy(holdfast):
+    result = holdfast("run", "--detect-spinning", "--", "sh", "-c",
+                      f"until [ $({PROGRAMS}) -gt 1 ]; do {TOKEN_RING} 2 10; done", timeout=200)
+    assert result.returncode == 0, result
+
+
+# There is time enough to load anything.
+@needs_bpf
+def test_no_detector_comes_where_a_program_is_hardly_busy(holdfast):
+    result = holdfast("run", "--detect-spinning", "--", "sh", "-c", f"sleep 1; {PROGRAMS}")
+    assert result.returncode == 0 and result.stdout == "1\n", result
 
 
 @needs_bpf

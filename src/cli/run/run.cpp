@@ -194,12 +194,16 @@ void print_stats(const session &session, const run_options &options, const std::
         say("verdict: {}\n", verdict_on(session.counters(), session.has_monitor()));
 }
 
+void say_why_not_detected(const std::string &why) {
+    say("holdfast: no thread that spins is made to yield: {}\n", why);
+}
+
 // Busy-waiting detection of what is started from now on; where it can't be had, the program runs without.
-std::unique_ptr<spin_watch> watch_spinning() {
+std::unique_ptr<spin_watch> watch_spinning(spin_watch::detector_comes when) {
     try {
-        return std::make_unique<spin_watch>();
+        return std::make_unique<spin_watch>(when, say_why_not_detected);
     } catch (const spin_watch_unavailable &unavailable) {
-        say("holdfast: no thread that spins is made to yield: {}\n", unavailable.what());
+        say_why_not_detected(unavailable.what());
         return nullptr;
     }
 }
@@ -246,7 +250,10 @@ ending run(run_options &options) {
     auto with = std::make_unique<session>(waits ? comes::first : comes::when_needed);
     insist_on_monitor(*with, options);
     with->watch_rules(rules);
-    std::unique_ptr<spin_watch> spinning = options.wanted.handles_yields ? watch_spinning() : nullptr;
+    std::unique_ptr<spin_watch> spinning;
+    if (options.wanted.handles_yields)
+        spinning = watch_spinning(options.wanted.stats ? spin_watch::detector_comes::first
+                                                       : spin_watch::detector_comes::when_needed);
     options.wanted.handles_yields = spinning != nullptr;
     ending end = run_child(options.program, with->preload_environment(options.wanted), user);
     if (options.wanted.stats && spinning)
