@@ -7,6 +7,7 @@ import re
 import signal
 import socket as sockets
 import subprocess
+import textwrap
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -153,11 +154,33 @@ def test_removes_nothing_but_a_socket(holdfast, tmp_path):
     file.write_text("kept")
     link.symlink_to(file)
     for path in (file, link, tmp_path):
-        result = holdfast("monitor", "--socket", path)
+        result = holdfast("monitor", "--pins", "", "--socket", path)
         assert (result.returncode, result.stderr) == (
             125, f"holdfast: {path} is no socket: remove it, or choose another path for programs to register on\n")
     assert file.read_text() == "kept"
     assert link.is_symlink()
+
+
+def test_one_that_ends_takes_its_pins_away(tmp_path):
+    """Also one that can't begin. Shown able to fail: unpin() behind the loop of `serve` alone, not reached when
+    the socket can't be made."""
+    (tmp_path / "file").touch()
+    script = textwrap.dedent("""
+        mkdir bpf && mount -t bpf bpf bpf || exit 77
+        "$1" monitor --socket file --pins bpf/holdfast
+        echo "could not begin: $?, pins:" $(ls bpf/holdfast)
+        "$1" monitor --socket "$PWD/socket" --pins bpf/holdfast &
+        until "$1" monitor status --socket "$PWD/socket" >status; do sleep 0.1; done
+        echo "at work, pins:" $(ls bpf/holdfast)
+        kill $!
+        wait $!
+        echo "ended: $?, pins:" $(ls bpf/holdfast)
+    """)
+    result = subprocess.run(["unshare", "--mount", "--kill-child", "--fork", "sh", "-c", script, "sh", COMMAND],
+                            cwd=tmp_path, capture_output=True, text=True, timeout=250, check=False)
+    if result.returncode == 77 or "unshare failed" in result.stderr:
+        pytest.skip("no mount of our own: " + result.stderr)
+    assert result.stdout == ("could not begin: 125, pins:\nat work, pins: followed hint\nended: 0, pins:\n"), result
 
 
 def test_killed_it_is_dead_and_can_be_started_again(holdfast, start_service, socket):

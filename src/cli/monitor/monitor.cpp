@@ -99,12 +99,30 @@ void audit(monitor &kernel_monitor) {
             "please report this\n");
 }
 
+// However it ends, also before it was ready: pins stay for programs that go on with them, and for nobody else.
+class pins_at_end {
+public:
+    explicit pins_at_end(monitor &kernel_monitor) : kernel_monitor_(kernel_monitor) {}
+    pins_at_end(const pins_at_end &) = delete;
+    pins_at_end &operator=(const pins_at_end &) = delete;
+    ~pins_at_end() {
+        if (kernel_monitor_.followed_processes() == 0u)
+            kernel_monitor_.unpin();
+        else
+            say("holdfast monitor: ended; waiters of registered processes block until I run again\n");
+    }
+
+private:
+    monitor &kernel_monitor_;
+};
+
 int serve(const monitor_options &options) {
     std::optional<gid_t> group = group_of(options);
     allow_many_descriptors(); // each registered process costs one
     descriptor lock = be_the_only_one(options.socket);
     interruption stop;
-    std::unique_ptr<monitor> kernel_monitor = load_monitor(options);
+    const std::unique_ptr<monitor> kernel_monitor = load_monitor(options);
+    const pins_at_end pins(*kernel_monitor);
     try {
         monitor_server server(kernel_monitor.get(), listening_socket(options.socket, group),
                               everybody_up_to(options.processes_of_a_user_max), scoping_of(options));
@@ -123,10 +141,6 @@ int serve(const monitor_options &options) {
     } catch (const std::system_error &error) {
         throw failure(error.what());
     }
-    if (kernel_monitor->followed_processes() == 0u)
-        kernel_monitor->unpin();
-    else
-        say("holdfast monitor: ended; waiters of registered processes block until I run again\n");
     return exit_ok;
 }
 
