@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/signals_blocked.hpp"
+#include "cli/symbols/process_stat.hpp"
 #include "cli/symbols/unwinder.hpp"
 #include "cli/top/running_process.hpp"
 #include "cli/waits/wait_log.hpp"

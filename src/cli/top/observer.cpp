@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/symbols/process_stat.hpp"
 #include "cli/top/lock_names.hpp"
 #include "cli/top/lock_places.hpp"
 #include "cli/top/lock_statistics.hpp"

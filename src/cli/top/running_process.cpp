@@ -7,34 +7,14 @@
 #include <fmt/core.h>
 #include <fstream>
 #include <pwd.h>
-#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/symbols/process_stat.hpp"
 #include "cli/top/printable.hpp"
 
 namespace holdfast::cli::top {
 namespace {
-
-// As much as there is. A process that ends meanwhile makes reading fail, which an iterator would throw.
-std::string content_of(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-// The fields of /proc/PID/stat behind the name, which may contain anything: field 3, the state, is the first.
-std::vector<std::string> fields_behind_name(const std::string &stat) {
-    std::size_t end_of_name = stat.rfind(')');
-    std::istringstream rest(end_of_name == std::string::npos ? "" : stat.substr(end_of_name + 1));
-    return {std::istream_iterator<std::string>(rest), {}};
-}
-
-std::string name_in(const std::string &stat) {
-    std::size_t begin = stat.find('('), end = stat.rfind(')');
-    return begin == std::string::npos || end == std::string::npos ? "" : stat.substr(begin + 1, end - begin - 1);
-}
 
 bool maps_holdfast(pid_t pid) {
     std::ifstream maps(fmt::format("/proc/{}/maps", pid));
@@ -48,24 +28,15 @@ bool maps_holdfast(pid_t pid) {
 
 } // namespace
 
-std::uint64_t ticks_of(std::uint64_t ns_since_boot) {
-    static const auto tick_ns = static_cast<std::uint64_t>(1'000'000'000 / sysconf(_SC_CLK_TCK));
-    return ns_since_boot / tick_ns;
-}
-
 std::optional<running_process> running_process_of(pid_t pid) {
-    constexpr std::size_t state = 0, threads = 17, started = 19;
-    std::string directory = fmt::format("/proc/{}", pid);
     struct stat owner {};
-    std::string stat_text = content_of(directory + "/stat");
-    std::vector<std::string> fields = fields_behind_name(stat_text);
-    if (fields.size() <= started || fields[state] == "Z" || fields[state] == "X" ||
-        stat(directory.c_str(), &owner) != 0)
+    std::optional<process_stat> found = process_stat_of(pid);
+    if (!found || stat(fmt::format("/proc/{}", pid).c_str(), &owner) != 0)
         return std::nullopt;
-    return running_process{.id = {.pid = pid, .started_ticks = std::stoull(fields[started])},
-                           .name = printable(name_in(stat_text)),
+    return running_process{.id = {.pid = pid, .started_ticks = found->started_ticks},
+                           .name = printable(found->name),
                            .uid = owner.st_uid,
-                           .threads = std::stoull(fields[threads])};
+                           .threads = found->threads};
 }
 
 std::vector<running_process> running_processes() {

@@ -12,9 +12,6 @@
 
 namespace holdfast::cli::top {
 
-// In the unit of /proc/PID/stat.
-std::uint64_t ticks_of(std::uint64_t ns_since_boot);
-
 struct running_process {
     process_id id;
     std::string name; // printable

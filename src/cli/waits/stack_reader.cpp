@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "cli/common/say.hpp"
+#include "cli/symbols/process_stat.hpp"
 #include "cli/symbols/symbol_name.hpp"
 
 namespace holdfast::cli {
@@ -109,7 +109,8 @@ std::string stack_reader::name_of_data(const watched_process &process, std::uint
 }
 
 bool has_ended(const watched_process &process) {
-    return kill(process.pid, 0) != 0 && errno == ESRCH;
+    std::optional<process_stat> found = process_stat_of(process.pid);
+    return !found || found->started_ticks != ticks_of(process.started_ns);
 }
 
 void stack_reader::forget_ended() {

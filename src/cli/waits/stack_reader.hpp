@@ -49,7 +49,7 @@ private:
     static std::vector<std::unique_ptr<call_chain>> first_chain();
 };
 
-// Its number may be another's by now: that is as good as not.
+// Also if its number is another's by now.
 bool has_ended(const watched_process &process);
 
 } // namespace holdfast::cli
