@@ -22,6 +22,15 @@ static int find_clock(clockid_t clock, struct timespec *now) {
 
 int (*hf_read_clock)(clockid_t clock, struct timespec *now) = find_clock;
 
+#define HF_TICK_NS_ASSUMED 0.5
+
+// A time that stood still would let waiters poll for ever for the end of a while. As the time of day it is long past:
+// that a deadline has come is left to the kernel to say.
+struct timespec hf_time_by_ticks(void) {
+    uint64_t ns = (uint64_t)((double)hf_ticks() * HF_TICK_NS_ASSUMED);
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+}
+
 // A sample is only as good as the two clocks were read together: keep the tightest of a few pairs.
 static void read_both(uint64_t *ticks, uint64_t *ns) {
     uint64_t tightest = UINT64_MAX;
@@ -72,10 +81,10 @@ static double measure_by_now(void) {
     uint64_t ticks = 0, ns = 0;
     // A constructor that ran before ours.
     if (loaded_ns == 0)
-        return 0.5;
+        return HF_TICK_NS_ASSUMED;
     read_both(&ticks, &ns);
     if (ticks <= loaded_ticks || ns <= loaded_ns)
-        return 0.5;
+        return HF_TICK_NS_ASSUMED;
     double measured = (double)(ns - loaded_ns) / (double)(ticks - loaded_ticks);
     if (ns - loaded_ns >= 20u * 1000 * 1000)
         hf_store_relaxed_from(&settled_tick_ns, &measured); // by a thread that comes; all are as good

@@ -47,9 +47,12 @@ int hf_connect(const char *name, int patience_ms) {
         return -1;
     }
     struct timeval patience = {.tv_sec = patience_ms / 1000, .tv_usec = patience_ms % 1000 * 1000};
-    hf_sys_setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    hf_sys_setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    long refused = hf_sys_connect(fd, &address, length);
+    // Without a limit nobody goes there: a server that accepts nothing would keep a program from its main.
+    long refused = hf_sys_setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    if (!refused)
+        refused = hf_sys_setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (!refused)
+        refused = hf_sys_connect(fd, &address, length);
     if (!refused)
         return fd;
     hf_sys_close(fd);

@@ -9,10 +9,18 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/signal_mask.h"
 
 namespace {
 
@@ -56,6 +64,39 @@ TEST(SystemCall, BlocksSignalsAsLibcSeesThem) {
     ASSERT_EQ(hf_sys_rt_sigprocmask(SIG_SETMASK, &before, nullptr), 0);
     pthread_sigmask(SIG_SETMASK, nullptr, &now);
     EXPECT_FALSE(sigismember(&now, SIGALRM));
+}
+
+// Of rt_sigprocmask, to whoever asks for what was before.
+bool refuse_to_tell_the_mask() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])), // the lower half of an address
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    sock_fprog program{.len = std::size(filter), .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Shown able to fail: hf_unblock_signals that goes back to what hf_block_all_signals was refused.
+TEST(SignalMask, StaysWhereTheKernelRefusesToBlock) {
+    pid_t child = fork();
+    if (child == 0) {
+        sigset_t saved;
+        std::memset(&saved, 0xff, sizeof(saved));
+        if (!refuse_to_tell_the_mask())
+            _exit(2);
+        hf_block_all_signals(&saved);
+        hf_unblock_signals(&saved);
+        std::signal(SIGALRM, [](int) { _exit(0); });
+        raise(SIGALRM);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
 }
 
 } // namespace
