@@ -51,8 +51,11 @@ void leave_out_mask(greg_t *registers, const sigset_t &now) {
     const auto *wanted = reinterpret_cast<const std::uint64_t *>(registers[REG_RSI]);
     auto *before = reinterpret_cast<std::uint64_t *>(registers[REG_RDX]);
     bool blocks = wanted && (*wanted >> (SIGTRAP - 1) & 1);
-    if (before)
+    if (before) {
         std::memcpy(before, &now, sizeof(*before));
+        if (steps.is_masked) // twice: what it goes back to first is that
+            *before = ~UINT64_C(0);
+    }
     steps.is_masked = blocks;
     registers[REG_RAX] = 0;
     registers[REG_RIP] += 2;

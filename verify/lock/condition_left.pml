@@ -177,8 +177,22 @@ inline join(me, slept, wakes) {
     release_list(wakes)
 }
 
-// hf_mutex_unlock_to_wait
-inline unlock_mutex_marked(me) {
+// hf_mutex_unlock_to_wait: release_marked, of a mutex that is given back by its word alone; or release_while_masked, of
+// one that others have to be told of first (u-SCL's slices, a gate, permits).
+inline unlock_mutex_to_wait(me) {
+#ifdef MASKED
+    masked = true;
+    owner = NOBODY;
+#ifdef MUTANT_UNMASKS_BETWEEN
+    masked = false; // as a part that blocks signals for itself does, if it forgets that they were blocked
+#endif
+    mutex = NOBODY;
+#ifdef MUTANT_UNMASKS_BEFORE_IT_IS_SAID
+    masked = false;
+#endif
+    released = true;
+    masked = false
+#else
     mark = me;
     released = true;
     owner = NOBODY;
@@ -189,6 +203,7 @@ inline unlock_mutex_marked(me) {
     mutex = NOBODY
 #else
     d_step { mutex = NOBODY; mark = NOBODY }
+#endif
 #endif
 }
 
@@ -252,7 +267,7 @@ proctype Leaver() {
     may_jump = true;
     {
         join(LEAVER, slept, wakes);
-        unlock_mutex_marked(LEAVER);
+        unlock_mutex_to_wait(LEAVER);
         ended = true; // WAIT_SLEEPS
         if
         :: d_step { permit[LEAVER] -> permit[LEAVER] = false; state[LEAVER] = GONE }
