@@ -712,6 +712,19 @@ TEST(CoroSleep, TakesItsTimeUnlessStopped) {
     EXPECT_FALSE(sync_wait(workers, sleep_for(1h, stop.get_token())));
 }
 
+// One whose time comes after that of a sleep of 1 ms which has begun.
+struct later_timer : timer {
+    std::atomic<bool> fired = false;
+
+    later_timer() {
+        at = deadline_clock::now() + 2ms;
+        fire = [](timer &one) noexcept {
+            static_cast<later_timer &>(one).fired = true;
+            static_cast<later_timer &>(one).fired.notify_all();
+        };
+    }
+};
+
 // Whether a sleep was stopped is decided when it ends, not when its coroutine gets a thread.
 TEST(CoroSleep, IsNotStoppedAfterItsTime) {
     pool worker(1u);
@@ -726,7 +739,10 @@ TEST(CoroSleep, IsNotStoppedAfterItsTime) {
     auto keep_the_worker = [&]() -> task<> {
         while (!sleeps)
             co_await yield();
-        std::this_thread::sleep_for(30ms);
+        later_timer after_it;
+        worker.timers().add(after_it);
+        after_it.fired.wait(false);
+        worker.timers().cancel(after_it); // it may still be at it
         stop.request_stop();
     };
     all.add(worker, sleep());

@@ -123,8 +123,11 @@ TEST_F(CoroStatistics, CountsWaitersThatGaveUp) {
     pool workers(2u);
     mutex guard;
     ASSERT_TRUE(guard.try_lock());
-    auto give_up = [&]() -> task<bool> { co_return co_await guard.try_lock_for(100ms); }; // not over before it waits
-    EXPECT_FALSE(sync_wait(workers, give_up()));
+    auto give_up = [&](auto limit) -> task<bool> { co_return co_await guard.try_lock_for(limit); };
+    for (auto limit = 10ms; of(&guard).given_up == 0; limit *= 2) { // which may be over before it waits
+        ASSERT_LT(limit, 60s);
+        EXPECT_FALSE(sync_wait(workers, give_up(limit)));
+    }
     EXPECT_EQ(of(&guard).given_up, 1u);
     EXPECT_EQ(of(&guard).hand_overs(), 0u);
 }
@@ -133,14 +136,21 @@ TEST_F(CoroStatistics, CountsWaitersThatGaveUpACondition) {
     pool worker(1u);
     mutex guard;
     condition_variable never;
-    auto give_up = [&]() -> task<> {
+    auto give_up = [&](auto limit) -> task<> {
         auto held = co_await guard.scoped_lock();
-        for (int i = 0; i < 5; i++)
-            static_cast<void>(co_await never.wait_for(held, 1ms));
+        static_cast<void>(co_await never.wait_for(held, limit));
         co_await held.unlock();
     };
-    sync_wait(worker, give_up());
-    EXPECT_EQ(of(&never).given_up, 5u);
+    auto limit = 1ms;
+    for (std::uint64_t times = 0; times < 5;) { // a limit may be over before it waits
+        ASSERT_LT(limit, 60s);
+        sync_wait(worker, give_up(limit));
+        std::uint64_t counted = of(&never).given_up;
+        EXPECT_TRUE(counted == times || counted == times + 1);
+        if (counted == times)
+            limit *= 2;
+        times = counted;
+    }
     EXPECT_EQ(of(&never).hand_overs(), 0u);
 }
 

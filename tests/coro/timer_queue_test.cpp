@@ -87,12 +87,12 @@ TEST(CoroTimerQueue, AWaitWithoutAThreadForItsLimitThrows) {
     pool workers(1u);
     shared_mutex guard;
     ASSERT_TRUE(guard.try_lock());
-    auto waits = [&]() -> task<bool> { co_return co_await guard.try_lock_shared_for(1ms); };
+    auto waits = [&](auto limit) -> task<bool> { co_return co_await guard.try_lock_shared_for(limit); };
     {
         no_threads now;
-        EXPECT_THROW(sync_wait(workers, waits()), std::system_error);
+        EXPECT_THROW(sync_wait(workers, waits(1h)), std::system_error);
     }
-    EXPECT_FALSE(sync_wait(workers, waits()));
+    EXPECT_FALSE(sync_wait(workers, waits(1ms)));
     guard.unlock_unsuspended();
     EXPECT_TRUE(guard.try_lock());
 }

@@ -357,6 +357,14 @@ TEST(Home, AnOrphanThatIsSeenIsAdrift) {
     EXPECT_EQ(adrift, 0);
 }
 
+// Returns when the pool's only worker has left what it runs now: a task that has said that it is about to wait does.
+void await_worker(pool &of_one_worker) {
+    std::atomic<bool> is_free = false;
+    post(of_one_worker, [&] { is_free = true; });
+    while (!is_free)
+        std::this_thread::yield();
+}
+
 // A task that waits on an executor which is not that on which it was spawned.
 TEST(Home, AWaiterWhoseExecutorHasEndedIsResumedWithAnError) {
     counting_semaphore permits(0);
@@ -376,7 +384,7 @@ TEST(Home, AWaiterWhoseExecutorHasEndedIsResumedWithAnError) {
     spawn(lives, hops);
     while (!waits)
         std::this_thread::yield();
-    std::this_thread::sleep_for(5ms);
+    await_worker(*goes);
     goes.reset();
     permits.release_unsuspended(); // its waker resumes it
     while (error == 0)
@@ -401,7 +409,7 @@ TEST(Home, ASleeperWhoseExecutorEndsIsResumedWithAnError) {
     spawn(lives, hops);
     while (!sleeps)
         std::this_thread::yield();
-    std::this_thread::sleep_for(5ms);
+    await_worker(*goes);
     goes.reset();
     EXPECT_EQ(error, 1);
 }
@@ -419,7 +427,7 @@ TEST(Home, AnErrorOfASpawnedTaskIsItsEnd) {
     spawn(lives, hops);
     while (!waits)
         std::this_thread::yield();
-    std::this_thread::sleep_for(5ms);
+    await_worker(*goes);
     goes.reset();
     one.set();
     EXPECT_TRUE(one.try_wait()); // it takes nothing with it
