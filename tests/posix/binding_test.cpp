@@ -10,15 +10,22 @@
 // ALibraryThatIsBoundToGlibcMeetsAtBarriers hangs.
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <mutex>
 #include <pthread.h>
+#include <sched.h>
 #include <string>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
+#include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
@@ -193,6 +200,97 @@ TEST(binding, ALibraryThatIsBoundToGlibcSharesMutexes) {
     EXPECT_EQ(value, 2L * times);
     EXPECT_EQ(pthread_mutex_destroy(&mutex), 0);
 }
+
+#if defined(__x86_64__) // it has a trap flag
+// The owner goes step by step through its unlock; before one of them the other thread falls asleep for the mutex, by
+// glibc's functions.
+struct {
+    long count, stops_before;
+    std::atomic<long> begins = -1, has_had_it = -1; // rounds, of the other
+    std::atomic<pid_t> other = 0;
+    bool has_stopped;
+} steps;
+
+bool other_sleeps_for_mutex() {
+    char where[64] = {};
+    int file = open(("/proc/self/task/" + std::to_string(steps.other) + "/wchan").c_str(), O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = read(file, where, sizeof(where) - 1);
+    close(file);
+    return bytes > 0 && std::strstr(where, "futex");
+}
+
+void step(int, siginfo_t *, void *context) {
+    if (steps.count++ != steps.stops_before)
+        return;
+    static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+    steps.has_stopped = true;
+    steps.begins = steps.stops_before;
+    while (steps.has_had_it != steps.stops_before && !other_sleeps_for_mutex())
+        sched_yield();
+}
+
+inline __attribute__((always_inline)) void begin_steps() {
+    asm volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" ::: "memory", "cc");
+}
+inline __attribute__((always_inline)) void end_steps() {
+    asm volatile("pushfq\n andq $~0x100, (%%rsp)\n popfq" ::: "memory", "cc");
+}
+
+// True if it was woken; it is in any case.
+bool other_gets_it(pthread_mutex_t *mutex) {
+    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (steps.has_had_it != steps.stops_before && std::chrono::steady_clock::now() < patience_ends)
+        usleep(100);
+    bool was_woken = steps.has_had_it == steps.stops_before;
+    while (steps.has_had_it != steps.stops_before)
+        syscall(SYS_futex, mutex, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    return was_woken;
+}
+
+// Shown able to fail: deepbind.c without hf_sleepers_may_be_uncounted, under FlexGuard.
+TEST(binding, ASleeperThatNobodyCountsIsWokenWheneverItFellAsleep) {
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    ASSERT_NE(library, nullptr) << dlerror();
+    auto *count = find<void(pthread_mutex_t *, long *, int)>(library, "binding_plugin_count");
+    struct sigaction action {};
+    action.sa_sigaction = step;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGTRAP, &action, nullptr);
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    long value = 0, rounds = 0;
+    std::atomic<bool> ends = false;
+    std::thread other([&] {
+        steps.other = gettid();
+        for (long round = 0; !ends; usleep(50)) {
+            if (steps.begins != round)
+                continue;
+            count(&mutex, &value, 1);
+            steps.has_had_it = round++;
+        }
+    });
+    while (steps.other == 0)
+        sched_yield();
+    do {
+        for (int i = 0; i < 1000; i++) { // without contention, so that an unlock may store plainly
+            pthread_mutex_lock(&mutex);
+            pthread_mutex_unlock(&mutex);
+        }
+        steps.count = 0;
+        steps.stops_before = rounds;
+        steps.has_stopped = false;
+        pthread_mutex_lock(&mutex);
+        begin_steps();
+        pthread_mutex_unlock(&mutex);
+        end_steps();
+        if (steps.has_stopped)
+            EXPECT_TRUE(other_gets_it(&mutex)) << "asleep before step " << rounds;
+        rounds++;
+    } while (steps.has_stopped && !HasFailure());
+    EXPECT_GT(rounds, 10);
+    ends = true;
+    other.join();
+}
+#endif
 
 // Made and used before such a library is loaded. Every second thread comes by glibc's functions, and is waited for by
 // the one that destroys the barrier by the program's.
