@@ -2,7 +2,7 @@
 // Test-and-test-and-set whose owner asks the kernel not to switch it out inside (park/slice_request.h; Linux 7.0 and
 // later).
 //
-// On an older kernel nobody reads the request, and it is a plain test-and-test-and-set. Requests count: locks nest.
+// On an older kernel nobody reads the request, and it is a plain test-and-test-and-set.
 #include "base/cpu.h"
 #include "holdfast/ttas.h"
 #include "park/slice_request.h"
@@ -17,9 +17,11 @@ public:
 
     bool try_lock() {
         hf_slice_request();
-        if (hf_ttas_trylock(&lock_))
+        if (hf_ttas_trylock(&lock_)) {
+            held++;
             return true;
-        hf_slice_done();
+        }
+        done_unless_inside();
         return false;
     }
 
@@ -33,10 +35,17 @@ public:
 
     void unlock() {
         hf_ttas_unlock(&lock_);
-        hf_slice_done();
+        held--;
+        done_unless_inside();
     }
 
 private:
+    static void done_unless_inside() {
+        if (held == 0)
+            hf_slice_done();
+    }
+
+    static inline thread_local unsigned held = 0; // locks nest
     hf_ttas_t lock_;
 };
 

@@ -36,7 +36,7 @@ void hf_slice_requests_begin(struct hf_slice_requests *own) {
     if (!hf_slices_can_be_extended() || !(enable() || (hf_rseq_area_enlarge() && enable())))
         return;
     struct hf_slice_control *heard = &hf_own_rseq_area()->slice;
-    hf_store_relaxed(&heard->request, (uint8_t)(own->depth != 0));
+    hf_store_relaxed(&heard->request, own->unheard.request);
     own->control = heard;
 }
 

@@ -2,25 +2,28 @@
 // Requests for a longer time slice (FlexGuard paper, section 5; Linux 7.0 and later): a thread whose slice ends while
 // its request stands goes on for some microseconds, and gives its CPU up as soon as it is done.
 //
-//              hf_slice_request()                       hf_slice_done()
-//     NONE ------------------------> STANDS (depth 1, 2, ...) -----------> NONE
-//                                       |                                   ^
-//                     the slice ends:   |  the kernel grants                |  hf_slice_done(): yields
-//                                       +-------------> GRANTED ------------+
-//                                                          |                |
-//                          the kernel takes the CPU:       |                |
-//                          it was not done soon enough     +---> EXPIRED ---+
+//              hf_slice_request()
+//     NONE ----------------------------------------> STANDS
+//      ^  ^                                           |  |
+//      |  +---- hf_slice_done(), or any switch -------+  |  the slice ends: the kernel grants
+//      |                                                 v
+//      +---- hf_slice_done(): yields ---------------- GRANTED
+//      |                                                 |
+//      +---- the kernel takes the CPU: not done soon ----+
+//            enough (expired), or a system call (aborted)
 //
-// slice.R1  The request stands exactly while the thread's requests are more than those that it is done with. The
-//     outermost alone touches what the kernel reads, and in this order: request, section, no request, a look whether it
-//     was granted.
-// slice.R2  A thread that was granted time yields at its end, and once. (Between the look and the yield the grant may
-//     expire: the yield has nothing to do then.)
+// slice.R1  A request stands from just before a section to its end, and a waiter has none of its own: granted time is
+//     no use to one that polls. The kernel takes requests back with the CPU, hence each section requests anew, also
+//     one inside another, and one whose thread has waited.
+// slice.R2  A thread that was granted time yields at the end of its outermost section, and once: in this order the
+//     section ends, the request is taken back, and the thread looks whether it was granted. (Between the look and the
+//     yield the grant may expire: the yield has nothing to do then.)
 // slice.R3  A thread that can't be heard, since its kernel has no such thing, a sandbox refuses it or is coming, or the
 //     thread has no area, requests by stores that nobody reads.
 //
-// What an interrupted section leaves behind (a jump out of it, a lock that another thread gives back) makes its
-// thread's slices that much longer, and does no other harm.
+// Which section is the outermost the thread's record knows (critical_depth), so there is no count of requests. What an
+// interrupted section leaves behind (a jump out of it, a lock that another thread gives back), or one inside that of a
+// lock without requests, is a request that stands until the thread's next switch, and does no other harm.
 #ifndef HF_PARK_SLICE_REQUEST_H
 #define HF_PARK_SLICE_REQUEST_H
 
@@ -37,7 +40,6 @@ extern "C" {
 
 struct hf_slice_requests {
     struct hf_slice_control *control; // what the kernel reads, or `unheard`; NULL: the thread has requested nothing yet
-    uint32_t depth;
     struct hf_slice_control unheard;
 };
 extern __thread struct hf_slice_requests hf_own_slice_requests
@@ -63,20 +65,20 @@ static inline void hf_slice_request(void) {
     struct hf_slice_requests *own = &hf_own_slice_requests;
     if (HF_UNLIKELY(!own->control))
         hf_slice_requests_begin(own);
-    if (own->depth++ == 0)
-        hf_store_relaxed(&own->control->request, (uint8_t)1);
+    hf_store_relaxed(&own->control->request, (uint8_t)1);
     hf_program_order();
 }
 
-// Whether the slice was extended, and the caller has given the CPU up before the grant expired.
+// The outermost section has ended. Whether the slice was extended, and the caller has given the CPU up before the grant
+// expired.
 static inline bool hf_slice_done(void) {
-    struct hf_slice_requests *own = &hf_own_slice_requests;
+    struct hf_slice_control *control = hf_own_slice_requests.control;
+    if (HF_UNLIKELY(!control))
+        return false; // another thread's section
     hf_program_order();
-    if (HF_UNLIKELY(own->depth == 0) || --own->depth != 0)
-        return false;
-    hf_store_relaxed(&own->control->request, (uint8_t)0);
+    hf_store_relaxed(&control->request, (uint8_t)0);
     hf_program_order();
-    return HF_UNLIKELY(hf_load_relaxed(&own->control->granted) != 0) && hf_slice_give_back();
+    return HF_UNLIKELY(hf_load_relaxed(&control->granted) != 0) && hf_slice_give_back();
 }
 
 #ifdef __cplusplus

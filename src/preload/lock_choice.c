@@ -129,14 +129,14 @@ static struct hf_uscl_parts uscl_in(struct hf_mutex *mutex) {
         .word = &mutex->word, .slices = &mutex->slices, .options = &hf_choice_of(mutex)->uscl_options};
 }
 
-// The request stands from the first try on, hence also while the thread waits: the place where it becomes the owner, or
-// is next, is in the midst of hf_flexguard_wait, and there must be no gap. It costs others some microseconds of a
-// waiter's slice.
 static int acquire_extended(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     hf_slice_request();
-    int error = hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline);
-    if (error)
-        hf_extended_ends();
+    if (hf_flexguard_try_acquire(&mutex->word, self))
+        return 0;
+    hf_extended_ends(self);
+    int error =
+        hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline, HF_WORD_HELD);
+    hf_extended_waited(self);
     return error;
 }
 
@@ -144,7 +144,7 @@ static bool try_acquire_extended(struct hf_mutex *mutex, struct hf_thread_record
     hf_slice_request();
     bool acquired = hf_flexguard_try_acquire(&mutex->word, self);
     if (!acquired)
-        hf_extended_ends();
+        hf_extended_ends(self);
     return acquired;
 }
 
@@ -197,8 +197,6 @@ static void open_gate(struct hf_mutex *mutex) {
 void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self) {
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL)
         hf_uscl_stand_aside(uscl_in(mutex), self);
-    else if (hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED)
-        hf_extended_ends();
     else
         open_gate(mutex);
 }
@@ -218,7 +216,7 @@ void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self
 void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self) {
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED) {
         hf_flexguard_release(&mutex->word, &mutex->releases, &mutex->fenced, self);
-        hf_extended_ends();
+        hf_extended_ends(self);
         return;
     }
     if (hf_discipline_of(mutex) == HF_DISCIPLINE_USCL) {

@@ -90,14 +90,20 @@ void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self);
 // What is left to do after a release of the word alone.
 void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self, bool wakes);
 
-// A section, or a wait, of an EXTENDED mutex has ended.
-static inline void hf_extended_ends(void) {
-    if (HF_UNLIKELY(hf_slice_done()))
+// A section of an EXTENDED mutex, or a try to begin one, has ended, and the thread's depth is what it was before.
+static inline void hf_extended_ends(const struct hf_thread_record *self) {
+    if (self->critical.critical_depth == 0 && HF_UNLIKELY(hf_slice_done()))
         hf_count_step(HF_COUNTED_SLICE_GIVEN_BACK);
 }
 
-// Opens the gate that the owner has closed, or takes its request for a longer time slice back, before glibc gives the
-// word away; or ends the slice of the lock's time that it has, before it waits for a condition.
+// After a wait, in the section that the thread has now: the mutex's, or one around the wait.
+static inline void hf_extended_waited(const struct hf_thread_record *self) {
+    if (self->critical.critical_depth != 0)
+        hf_slice_request();
+}
+
+// Opens the gate that the owner has closed before glibc gives the word away; or ends the slice of the lock's time that
+// it has, before it waits for a condition.
 void hf_chosen_stand_aside(struct hf_mutex *mutex, struct hf_thread_record *self);
 
 // The mutex is destroyed, and was ours.

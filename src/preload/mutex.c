@@ -85,7 +85,7 @@ static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *se
     hf_word_pay(&mutex->word, owes);
     hf_permits_give_all(permits);
     if (discipline == HF_DISCIPLINE_EXTENDED)
-        hf_extended_ends();
+        hf_extended_ends(self);
     if (hf_note_release(&mutex->word, self, end))
         hf_turn_look(self);
 }
@@ -109,6 +109,11 @@ static inline uint32_t look(const struct hf_mutex *mutex) {
 
 static inline bool has_no_owner_to_ask(uint32_t seen) {
     return seen == HF_MUTEX_NORMAL || seen == HF_MUTEX_ADAPTIVE;
+}
+
+// The same two under EXTENDED, which have paths of their own as well.
+static inline bool is_extended(uint32_t seen) {
+    return has_no_owner_to_ask(seen ^ HF_DISCIPLINE_EXTENDED);
 }
 
 // Any type and discipline, with or without a deadline.
@@ -147,6 +152,30 @@ static inline int count_as_owner(struct hf_mutex *mutex, struct hf_thread_record
     return HF_UNLIKELY(hf_count_acquisition(self)) ? note_free(mutex, self) : 0;
 }
 
+static __attribute__((noinline)) int wait_for_extended(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    hf_extended_ends(self);
+    wait_for_normal(mutex, self);
+    hf_extended_waited(self);
+    return 0;
+}
+
+static __attribute__((noinline)) int lock_extended(struct hf_mutex *mutex, struct hf_thread_record *self,
+                                                   uint32_t tid) {
+    hf_slice_request();
+    if (HF_UNLIKELY(!hf_flexguard_try_own_word(&mutex->word, self)))
+        return wait_for_extended(mutex, self);
+    return count_as_owner(mutex, self, tid);
+}
+
+static __attribute__((noinline)) int unlock_extended(struct hf_mutex *mutex, struct hf_thread_record *self) {
+    stop_being_owner(mutex);
+    enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
+    if (HF_UNLIKELY(owes || hf_observes(self)))
+        pay_and_note(&mutex->word, self, owes);
+    hf_extended_ends(self);
+    return 0;
+}
+
 int hf_mutex_lock(pthread_mutex_t *posix) {
     struct hf_mutex *mutex = hf_mutex_in(posix);
     struct hf_thread_record *self = hf_self_record;
@@ -154,6 +183,8 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
     if (HF_UNLIKELY(!self || !(tid = self->tid)))
         return lock_any(posix);
     if (HF_UNLIKELY(!has_no_owner_to_ask(seen))) {
+        if (is_extended(seen))
+            return lock_extended(mutex, self, tid);
         if (seen != HF_MUTEX_RECURSIVE || hf_load_relaxed(&mutex->owner) == tid ||
             !hf_flexguard_try_own_word(&mutex->word, self))
             return lock_any(posix);
@@ -167,9 +198,9 @@ int hf_mutex_lock(pthread_mutex_t *posix) {
 
 void hf_mutex_lock_as_sleeper(struct hf_mutex *mutex, bool *counted) {
     struct hf_thread_record *self = hf_self();
+    hf_flexguard_acquire_as_sleeper(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self);
     if (HF_UNLIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_EXTENDED))
         hf_slice_request();
-    hf_flexguard_acquire_as_sleeper(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self);
     hf_store_relaxed(counted, false);
     hf_program_order(); // one that is thrown out here stays counted, which costs time; it must not go twice
     hf_sleeper_goes(&mutex->word);
@@ -241,6 +272,8 @@ int hf_mutex_unlock(pthread_mutex_t *posix) {
     if (HF_UNLIKELY(!self || mutex->permits_owed))
         return unlock_any(posix);
     if (HF_UNLIKELY(!has_no_owner_to_ask(seen))) {
+        if (is_extended(seen))
+            return unlock_extended(mutex, self);
         uint32_t tid = self->tid;
         if (seen != HF_MUTEX_RECURSIVE || !tid || hf_load_relaxed(&mutex->owner) != tid || mutex->count != 1)
             return unlock_any(posix);

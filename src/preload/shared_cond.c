@@ -54,6 +54,8 @@ static void stand_aside(struct owed *owed, pthread_mutex_t *posix) {
         hf_chosen_stand_aside(mutex, self);
         owed->requests = hf_discipline_of(mutex) == HF_DISCIPLINE_EXTENDED;
         hf_critical_leave(self);
+        if (owed->requests)
+            hf_extended_ends(self);
         hf_note_release(&mutex->word, self, hf_hold_ends(&mutex->word, self, false));
     }
 }

@@ -3,9 +3,10 @@
 // mutex:flexguard(slice-extension=yes). Run by made_up_slices, on a kernel that says it hears them; the cases
 // `unheard` without.
 //
-// Shown able to fail: a request that is not taken back where a timed wait ends, by glibc's condition variable, or by an
-// inner mutex; that is taken back by an inner one; no request by a thread that wakes from a condition variable; no look
-// whether it was granted; a sandbox that does not forgo.
+// Shown able to fail: a request that is not taken back where a timed wait ends, by glibc's condition variable, or by
+// an inner mutex; that is taken back by an inner one; no request by a thread that wakes from a condition variable,
+// or that has waited for the mutex; one that stands while a thread waits; that an inner mutex does not make anew; no
+// look whether it was granted; a sandbox that does not forgo.
 #include <atomic>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -40,6 +41,11 @@ int requests() {
 }
 
 // As the kernel does it.
+void switch_out() {
+    own_control()->request = 0;
+    own_control()->granted = 0;
+}
+
 void grant() {
     own_control()->request = 0;
     own_control()->granted = 1;
@@ -96,6 +102,35 @@ TEST_F(slice_request, IsTakenBackWhereTheMutexIsNotHad) {
         pthread_mutex_unlock(&other);
         EXPECT_EQ(requests(), 0);
     }).join();
+    pthread_mutex_unlock(&mutex);
+}
+
+TEST_F(slice_request, DoesNotStandWhileItsThreadWaitsForTheMutex) {
+    std::atomic<volatile slice_control *> waiters = nullptr;
+    pthread_mutex_lock(&mutex);
+    std::thread waiter([&] {
+        pthread_mutex_lock(&other);
+        EXPECT_EQ(requests(), 1);
+        pthread_mutex_unlock(&other);
+        own_control()->request = 1; // so that the other thread sees it taken back
+        waiters = own_control();
+        pthread_mutex_lock(&mutex);
+        EXPECT_EQ(requests(), 1);
+        pthread_mutex_unlock(&mutex);
+        EXPECT_EQ(requests(), 0);
+    });
+    EXPECT_TRUE(eventually([&] { return waiters && !waiters.load()->request; }));
+    pthread_mutex_unlock(&mutex);
+    waiter.join();
+}
+
+TEST_F(slice_request, IsMadeAnewInASectionWhoseThreadWasSwitchedOut) {
+    pthread_mutex_lock(&mutex);
+    switch_out();
+    pthread_mutex_lock(&other);
+    EXPECT_EQ(requests(), 1);
+    pthread_mutex_unlock(&other);
+    EXPECT_EQ(requests(), 1);
     pthread_mutex_unlock(&mutex);
 }
 
