@@ -138,7 +138,7 @@ void note_given_up(primitive_kind kind, const void *primitive) noexcept {
 
 std::string_view name_of(primitive_kind kind) noexcept {
     constexpr std::array<std::string_view, primitive_kinds> names = {
-        "mutex", "shared_mutex", "semaphore", "condition_variable", "channel", "event", "barrier"};
+        "mutex", "shared_mutex", "semaphore", "condition_variable", "channel", "event", "barrier", "scope"};
     return names[static_cast<std::size_t>(kind)];
 }
 

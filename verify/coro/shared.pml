@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The coroutine reader-writer mutex: who may come in, who is let in by whom, and in which order.
-// C++ code: coro/include/holdfast/coro/shared_mutex.hpp (R1, R2; may_enter, enter_as, admit, leave, someone_left), and
-// that of waited_on.inc, where the steps and the other invariants are.
+// C++ code: coro/include/holdfast/coro/shared_mutex.hpp (R1 to R3; may_enter, enter_as, admit, leave, downgrade,
+// someone_left), and that of waited_on.inc, where the steps and the other invariants are.
 //
-// Two tasks read, two write. One of each may give up waiting.
+// Two tasks read, two write. One of each may give up waiting; the other writer may go on as a reader.
 //
 // R1  Exclusion: one writer, or any number of readers.
 // R2  Nobody is forgotten: when the guard is free, a task that is first in the list could not enter, or was cancelled,
 //     or one that was before it has just given up and is about to look.
+// R3  No writer comes in between a writer's section and that which it goes on with as a reader.
 // FIFO  Nobody comes in past one that waits.
 #define AT_FIRST(one) ENTERS
 #define LIMITED 2
 #include "wait.inc"
 
-bit R1, R2, FIFO;
+bit R1, R2, R3, FIFO;
 
 #define IS_READER(one) (one == 2 || one == 3)
 
 byte readers;
 bool written;
+bool downgraded;       // the writer that may be is a reader now
+#define DOWNGRADES(one) (one == 4)
+#define READS(one) (IS_READER(one) || (DOWNGRADES(one) && downgraded))
 byte reading, writing; // ghost: inside
 
 #ifdef MUTANT_WRITES_BESIDE_READERS
@@ -81,7 +85,7 @@ inline admit() {
 
 inline leave(one) {
     if
-    :: IS_READER(one) -> readers--
+    :: READS(one) -> readers--
     :: else -> written = false
     fi;
 #ifdef MUTANT_READERS_LEAVE_QUIETLY
@@ -110,11 +114,39 @@ inline someone_left() {
         writing = writing + !IS_READER(one);                                                                           \
         ASSERT(R1, writing + (reading > 0) <= 1)                                                                       \
     }
-#define END_OF_SECTION(one)                                                                                            \
-    atomic {                                                                                                           \
-        reading = reading - IS_READER(one);                                                                            \
-        writing = writing - !IS_READER(one)                                                                            \
+// downgrade(), perhaps, under the guard; those that it lets in are scheduled.
+inline downgrade() {
+    atomic {
+        !guarded ->
+        TOUCH;
+        ASSERT(R3, writing == 1);
+        written = false;
+#ifdef MUTANT_DOWNGRADE_GIVES_IT_BACK_FIRST
+        admit();
+#endif
+        readers++;
+        downgraded = true;
+#ifndef MUTANT_DOWNGRADE_LETS_NOBODY_IN
+        admit();
+#endif
+        writing--;
+        reading++;
+        GUARDED
+    };
+    schedule_owners();
+    ASSERT(R3, writing == 0)
+}
+inline end_of_section(one) {
+    if
+    :: DOWNGRADES(one) -> downgrade()
+    :: true
+    fi;
+    atomic {
+        reading = reading - READS(one);
+        writing = writing - !READS(one)
     }
+}
+#define END_OF_SECTION(one) end_of_section(one)
 #define OVER ASSERT(R2, readers == 0 && !written && len(waiters) == 0)
 
 #include "waited_on.inc"

@@ -7,6 +7,7 @@
 // coro.B2  The last one of a round lets all others go on, and does not wait. Nobody waits for a round that is over.
 // coro.B3  An arrival counts, whatever becomes of the wait behind it: a task that gives up, or is destroyed, has come
 //     all the same.
+// coro.B4  One that drops out comes for this round, and the next ones are of fewer.
 // Model: verify/coro/barrier.pml. Test: tests/coro/primitives_test.
 #pragma once
 
@@ -43,15 +44,30 @@ public:
         static_cast<void>(take_at_once(nobody));
     }
 
+    // The same, for the last time: the rounds after this one are of one task fewer. Once nobody is left, nobody comes.
+    void arrive_and_drop() noexcept {
+        waiter nobody;
+        static_cast<void>(come(nobody, 1)); // coro.B4
+    }
+
     // The awaiters' side (wait_awaiters.hpp): comes; true when it was the last. `one` keeps the round for which it
     // came, which may be over when it is about to be linked.
-    [[nodiscard]] bool take_at_once(waiter &one) noexcept {
+    [[nodiscard]] bool take_at_once(waiter &one) noexcept { return come(one, 0); }
+
+private:
+    friend class detail::waited_on<barrier>;
+    static constexpr primitive_kind observed_as = primitive_kind::barrier;
+
+    bool come(waiter &one, std::size_t drops) noexcept {
         wait_list others;
         {
             spin_lock held(guard_);
             one.wanted = round_;
+            dropped_ += drops;
             if (++come_ < count_)
                 return false;
+            detail::require(come_ == count_, "a task comes to a barrier from which all have dropped out");
+            count_ -= std::exchange(dropped_, 0);
             come_ = 0;
             round_++;
             while (waiter *other = waiters_.choose())
@@ -60,17 +76,13 @@ public:
         schedule_all(others);
         return true;
     }
-
-private:
-    friend class detail::waited_on<barrier>;
-    static constexpr primitive_kind observed_as = primitive_kind::barrier;
-
     bool take(const waiter *one) const noexcept { return one->wanted != round_; }
     void give_back(const waiter &) const noexcept {}
     void someone_left() const noexcept {}
 
     std::size_t count_;
     std::size_t come_ = 0;
+    std::size_t dropped_ = 0; // in this round
     std::size_t round_ = 0;
 };
 

@@ -80,5 +80,8 @@ private:
 
 using event = basic_event<false>;
 using auto_event = basic_event<true>;
+// What others call them.
+using manual_reset_event = event;
+using auto_reset_event = auto_event;
 
 } // namespace holdfast::coro

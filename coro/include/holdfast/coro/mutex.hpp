@@ -100,6 +100,9 @@ public:
     [[nodiscard]] section_awaiter<std::decay_t<Section>> with(Section &&section) {
         return {*this, std::forward<Section>(section)};
     }
+    template <class Section>
+        requires detail::awaitable<std::invoke_result_t<std::decay_t<Section> &>>
+    void with(Section &&section) = delete; // a section can't suspend: use scoped_lock()
     // The same within limits: gives a std::optional of what the function returned, or whether it ran if it returns
     // nothing. It did not run when a limit was reached first.
     template <class Section>
@@ -401,6 +404,8 @@ public:
 };
 
 using scoped_lock = basic_scoped_lock<policy::ces>;
+// What the standard calls it: it may be empty, moved, and unlocked before its end.
+using unique_lock = scoped_lock;
 
 } // namespace holdfast::coro
 

@@ -3,6 +3,7 @@
 //
 // coro.R1  Exclusion: one writer, or any number of readers.
 // coro.R2  Nobody is forgotten: while the first in the list could enter, it is not in the list.
+// coro.R3  A writer that goes on as a reader (downgrade) lets no other writer in between.
 // Model: verify/coro/shared.pml. Test: tests/coro/primitives_test.
 #pragma once
 
@@ -89,6 +90,27 @@ public:
     // The same from where nothing can be awaited.
     void unlock_unsuspended() noexcept { leave_unsuspended(writer); }
     void unlock_shared_unsuspended() noexcept { leave_unsuspended(reader); }
+
+    // A writer goes on as a reader, and readers come in that have waited before the next writer. Requires that the
+    // caller has it to write. From where nothing can be awaited, too. O(readers let in).
+    void downgrade() noexcept {
+        wait_list chosen;
+        {
+            spin_lock held(this->guard_);
+            detail::require(written_, "a shared_mutex is downgraded that nobody has to write");
+            written_ = false;
+            readers_++;
+            admit(chosen);
+        }
+        schedule_owners<Policy>(chosen);
+    }
+    // auto reader = m.downgrade(std::move(writer)). Requires that the guard has it.
+    [[nodiscard]] scoped_lock_shared_type downgrade(scoped_lock_type &&held) noexcept {
+        detail::require(held.mutex() == this, "a guard is downgraded that does not have this shared_mutex");
+        static_cast<void>(held.release());
+        downgrade();
+        return scoped_lock_shared_type(*this, std::adopt_lock);
+    }
 
     // For its guards.
     struct write_mode {
@@ -177,5 +199,7 @@ private:
 };
 
 using shared_mutex = basic_shared_mutex<policy::ces>;
+// What the standard calls a reader's guard.
+using shared_lock = shared_mutex::scoped_lock_shared_type;
 
 } // namespace holdfast::coro

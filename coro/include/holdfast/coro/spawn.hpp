@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "holdfast/coro/detail/awaitable.hpp"
 #include "holdfast/coro/detail/checks.hpp"
 #include "holdfast/coro/detail/exceptions.hpp"
 #include "holdfast/coro/task.hpp"
@@ -160,6 +161,28 @@ T sync_wait(executor_base &home, task<T> one) {
         detail::throw_executor_stopped();
     if constexpr (!std::is_void_v<T>)
         return std::move(*state.result);
+}
+
+namespace detail {
+
+template <class Awaited>
+task<std::decay_t<await_result<Awaited>>> await_in_task(Awaited &&one) {
+    if constexpr (has_await_ready<Awaited>) {
+        auto &awaiter = one; // g++ 12 copies what is no variable
+        co_return co_await awaiter;
+    } else {
+        co_return co_await std::forward<Awaited>(one);
+    }
+}
+
+} // namespace detail
+
+// The same for whatever can be awaited: sync_wait(workers, done.wait()). It is awaited on `home`; a reference that it
+// gives is copied.
+template <class Awaited>
+    requires(detail::awaitable<Awaited &&> && std::is_class_v<std::remove_cvref_t<Awaited>>)
+std::decay_t<detail::await_result<Awaited &&>> sync_wait(executor_base &home, Awaited &&one) {
+    return sync_wait(home, detail::await_in_task<Awaited>(std::forward<Awaited>(one)));
 }
 
 } // namespace holdfast::coro

@@ -18,4 +18,19 @@ concept has_free_co_await = requires(T &&one) { operator co_await(std::forward<T
 template <class T>
 concept awaitable = has_await_ready<T> || has_own_co_await<T> || has_free_co_await<T>;
 
+// What is asked for await_ready() and so on.
+template <awaitable T>
+decltype(auto) awaiter_of(T &&one) {
+    if constexpr (has_own_co_await<T>)
+        return std::forward<T>(one).operator co_await();
+    else if constexpr (has_free_co_await<T>)
+        return operator co_await(std::forward<T>(one));
+    else
+        return std::forward<T>(one);
+}
+
+// What co_await gives.
+template <awaitable T>
+using await_result = decltype(awaiter_of(std::declval<T>()).await_resume());
+
 } // namespace holdfast::coro::detail

@@ -17,9 +17,10 @@ enum class primitive_kind : std::uint8_t {
     condition_variable,
     channel,
     event,
-    barrier
+    barrier,
+    scope
 };
-inline constexpr unsigned primitive_kinds = 7;
+inline constexpr unsigned primitive_kinds = 8;
 
 // How a waiter that was chosen came to run.
 enum class passage : std::uint8_t {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Waiting for a primitive whose words are all kept together by one guard: what event, latch, barrier, semaphore,
-// shared_mutex and channel have in common.
+// shared_mutex and async_scope have in common.
 //
 // A primitive has take(waiter *), give_back(waiter &), someone_left() and observed_as, its kind:
 //   take           under the guard: gives what is wanted, if it is there and nobody waits before; null: a caller
@@ -90,7 +90,7 @@ public:
 protected:
     ~waited_on() = default;
 
-    spin_guard guard_;
+    mutable spin_guard guard_;
     wait_list waiters_;
 
 private:
