@@ -119,6 +119,7 @@ TEST(CoroWhenAny, GivesTheFirstOfARange) {
         first_of<std::string> won = co_await when_any(all); // a copy
         EXPECT_EQ(won.index, 2u);
         EXPECT_EQ(won.value, "soon");
+        EXPECT_TRUE(all[0] && all[2]) << "they were moved from";
         EXPECT_EQ(stopped, (std::array<bool, 4>{true, true, false, true}));
         auto one = [](std::stop_token) -> task<> { co_return; };
         std::array<decltype(one), 1> alone{one};

@@ -33,6 +33,8 @@ public:
     // Throws no_executor, std::bad_alloc, or std::system_error when there can be no thread for timers.
     explicit limited_stop(wait_limits limits) : limited_waiter(std::move(limits), request) {
         prepare(std::noop_coroutine());
+        if (limits_passed())
+            state.store(wait_state::cancelled, std::memory_order_relaxed); // nobody else knows it yet
         arm();
         if (!advance(wait_state::arming, wait_state::waiting))
             source_.request_stop();
