@@ -368,31 +368,37 @@ using inline_mutex = basic_mutex<policy::inline_>;
 template <policy Policy>
 class [[nodiscard]] basic_mutex<Policy>::unlock_awaiter {
 public:
-    explicit unlock_awaiter(basic_mutex &of) noexcept : of_(of) {}
+    explicit unlock_awaiter(basic_mutex &of) noexcept : of_(of) {} // NOLINT(cppcoreguidelines-pro-type-member-init)
     unlock_awaiter(const unlock_awaiter &) = delete;
     unlock_awaiter &operator=(const unlock_awaiter &) = delete;
     ~unlock_awaiter() {
-        if (!awaited_) [[unlikely]] {
+        if (state_ == state::not_awaited) [[unlikely]] {
             detail::not_awaited();
             of_.unlock_unsuspended();
         }
     }
     [[nodiscard]] bool await_ready() noexcept {
-        awaited_ = true;
         detail::section_ends(&of_);
-        released_ = of_.release_word();
-        return released_ && !detail::turn_is_over();
+        if (of_.release_word()) {
+            state_ = state::released;
+            return !detail::turn_is_over();
+        }
+        state_ = state::somebody_waits;
+        return false;
     }
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
-        return released_ ? detail::end_turn(self) : of_.release_from(self, frame_);
+        return state_ == state::released ? detail::end_turn(self) : of_.release_from(self, frame_);
     }
     void await_resume() const noexcept {}
 
 private:
+    enum class state : std::uint8_t { not_awaited, released, somebody_waits };
+
     basic_mutex &of_; // may be gone once it is released (coro.M3)
-    deferred frame_;
-    bool released_ = false;
-    bool awaited_ = false;
+    union {
+        deferred frame_; // written by defer()
+    };
+    state state_ = state::not_awaited;
 };
 
 // Has the mutex, or nothing. Moves, does not copy.

@@ -10,6 +10,8 @@
 // CES is from König, Epple, Becker, "Minimize Your Critical Path with Combine-and-Exchange Locks".
 #pragma once
 
+#include <new>
+
 #include "holdfast/coro/detail/waiter.hpp"
 
 namespace holdfast::coro {
@@ -35,7 +37,7 @@ inline bool chain_ends(run_context &context) noexcept {
 }
 
 inline void defer(run_context &context, std::coroutine_handle<> self, deferred &frame) noexcept {
-    frame = {self, context.deferred_top};
+    ::new (&frame) deferred{self, context.deferred_top}; // awaiters spare its initialization: most need it not
     context.deferred_top = &frame;
 }
 

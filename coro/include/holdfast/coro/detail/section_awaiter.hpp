@@ -165,7 +165,9 @@ private:
     Section section_;
     std::optional<std::conditional_t<returns, returned, nothing>> result_;
     std::exception_ptr thrown_;
-    deferred frame_;
+    union {
+        deferred frame_; // written by defer()
+    };
     bool suspended_ = false;
     bool done_ = false;
     bool released_ = false; // without anybody waiting
