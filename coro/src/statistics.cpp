@@ -103,10 +103,7 @@ primitive_counts read_one(primitive_kind kind, const void *address, const counte
     to.given_up = from.given_up.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < delay_histogram::buckets; i++)
         to.delays.counts[i] = from.delays[i].load(std::memory_order_relaxed);
-    naming &names = named();
-    std::lock_guard held(names.lock);
-    if (auto found = names.names.find(address); found != names.names.end())
-        to.name = found->second;
+    to.name = statistics::name_of_address(address);
     return to;
 }
 
@@ -206,6 +203,13 @@ std::vector<primitive_counts> read() {
 void reset() noexcept {
     if (table *of = all.load(std::memory_order_acquire))
         of->clear();
+}
+
+std::string name_of_address(const void *address) {
+    naming &names = named();
+    std::lock_guard held(names.lock);
+    auto found = names.names.find(address);
+    return found == names.names.end() ? std::string() : found->second;
 }
 
 void name_address(const void *address, std::string as) {

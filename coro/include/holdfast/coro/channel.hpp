@@ -210,6 +210,7 @@ private:
             this->prepare(self);
             this->arm();
             suspended_ = true;
+            this->note_begin(primitive_kind::channel, &of_);
             waiter *let_go = nullptr;
             {
                 spin_lock held(of_.guard_);

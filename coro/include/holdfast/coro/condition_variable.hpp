@@ -156,6 +156,7 @@ public:
         prepare(self);
         arm();
         suspended_ = true;
+        note_begin(primitive_kind::condition_variable, &of_);
         basic_mutex<Policy> *released = mutex_ = held_.release();
         bool waits = false;
         {
@@ -177,8 +178,8 @@ public:
             held_ = lock_type(*mutex_, std::adopt_lock);
             if (notified_)
                 note_end(primitive_kind::condition_variable, &of_);
-            else if (detail::noting(detail::counting))
-                detail::note_given_up(primitive_kind::condition_variable, &of_);
+            else
+                note_given_up(primitive_kind::condition_variable, &of_);
             detail::section_begins(mutex_);
         }
         return notified_;

@@ -263,6 +263,7 @@ private:
         schedule(one);
     }
 
+    void suspends(const waiter &one) const noexcept { one.note_begin(primitive_kind::mutex, this); }
     void resumed(const waiter &one) const noexcept {
         one.note_end(primitive_kind::mutex, this);
         if (one.chosen_ns != 0)

@@ -77,6 +77,7 @@ public:
         std::apply([self](auto &...one) { (one.prepare(self), ...); }, places_);
         arm();
         suspended_ = true;
+        std::get<0>(places_).note_that_it_waits();
         if (!advance(wait_state::arming, wait_state::waiting))
             return false;
         if (each([](auto &one) { return one.receives_or_links(); }) || all_are_over())
@@ -85,8 +86,11 @@ public:
     }
     [[nodiscard]] selected await_resume() {
         bool was_suspended = std::exchange(suspended_, false);
-        if (was_suspended)
+        if (was_suspended) {
             leave();
+            if (noting(watching))
+                note_waits_no_more(handle.address());
+        }
         auto got_it = [&](auto &one) {
             if (one.done && was_suspended)
                 one.note_that_it_waited();
@@ -153,6 +157,8 @@ private:
             spin_lock held(this->of_.guard_);
             return this->of_.closed_ && this->of_.is_empty();
         }
+        // Of several, the first stands for all (waits.hpp).
+        void note_that_it_waits() const noexcept { this->note_begin(primitive_kind::channel, &this->of_); }
         void note_that_it_waited() const noexcept { this->note_end(primitive_kind::channel, &this->of_); }
         void leave() noexcept {
             {

@@ -75,6 +75,8 @@ void name(const Primitive &primitive, std::string as);
 void print(std::FILE *to);
 
 void name_address(const void *address, std::string as);
+// Empty: it has none.
+[[nodiscard]] std::string name_of_address(const void *address);
 
 } // namespace statistics
 

@@ -13,6 +13,7 @@
 
 #include "holdfast/coro/detail/checks.hpp"
 #include "holdfast/coro/detail/frame_check.hpp"
+#include "holdfast/coro/detail/observation.hpp"
 #include "holdfast/coro/executor.hpp"
 
 namespace holdfast::coro {
@@ -114,8 +115,11 @@ public:
         return *this;
     }
     ~task() {
-        if (frame_)
-            frame_.destroy();
+        if (!frame_)
+            return;
+        if (detail::noting(detail::watching))
+            detail::note_gone(frame_.address());
+        frame_.destroy();
     }
 
     class awaiter {
@@ -123,6 +127,8 @@ public:
         explicit awaiter(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         void await_suspend(std::coroutine_handle<> awaiting) const noexcept {
+            if (detail::noting(detail::watching))
+                detail::note_awaited(frame_.address(), awaiting.address());
             frame_.promise().set_awaiting(awaiting);
             resume_next(frame_);
         }
@@ -143,6 +149,8 @@ public:
     [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> awaiting,
                                                 std::atomic<std::size_t> &left) noexcept {
         require_frame();
+        if (detail::noting(detail::watching))
+            detail::note_awaited(frame_.address(), awaiting.address());
         frame_.promise().set_awaiting(awaiting);
         frame_.promise().set_one_of(left);
         return frame_;

@@ -22,6 +22,8 @@
 #include <source_location>
 #include <type_traits>
 
+#include "holdfast/coro/detail/observation.hpp"
+
 namespace holdfast::coro::detail {
 
 // `Given`: as deduced for a function that is passed by reference.
@@ -48,6 +50,8 @@ public:
                        std::source_location coroutine = std::source_location::current()) const noexcept {
         if (self != frame_) [[unlikely]]
             frame_is_broken(coroutine);
+        if (noting(watching))
+            note_coroutine(self.address(), coroutine.function_name(), coroutine.file_name(), coroutine.line());
     }
     void await_resume() const noexcept {}
 

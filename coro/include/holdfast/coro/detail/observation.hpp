@@ -36,7 +36,7 @@ inline constexpr unsigned passages = 6;
 namespace detail {
 
 // Bits of `observed`.
-inline constexpr unsigned counting = 1, tracing = 2;
+inline constexpr unsigned counting = 1, tracing = 2, watching = 4;
 
 // Relaxed everywhere: it is no message between threads, and a task that sees it late notes a little more or less.
 extern std::atomic<unsigned> observed;
@@ -62,6 +62,14 @@ void note_section_end(const void *mutex) noexcept;
 
 // Resumes it, and notes from when until when it ran.
 void resume_noted(std::coroutine_handle<> one) noexcept;
+
+// For waits.hpp. A task's coroutine has been made; it is awaited by another; its frame goes.
+void note_coroutine(const void *frame, const char *function, const char *file, unsigned line) noexcept;
+void note_awaited(const void *frame, const void *by) noexcept;
+void note_gone(const void *frame) noexcept;
+// It is about to wait for a primitive; it does no longer.
+void note_waiting(const void *frame, primitive_kind kind, const void *primitive) noexcept;
+void note_waits_no_more(const void *frame) noexcept;
 
 inline void section_begins(const void *mutex) noexcept {
     if (noting(tracing))

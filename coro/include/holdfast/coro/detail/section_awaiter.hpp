@@ -98,6 +98,7 @@ public:
         suspended_ = true;
         if constexpr (Mutex::combines)
             this->closure = [](waiter &one) noexcept { static_cast<section_awaiter &>(one).work(); };
+        of_.suspends(*this);
         if (entry outcome = of_.enter(*this); outcome != entry::got_it)
             return outcome == entry::waits;
         work();

@@ -6,6 +6,7 @@
 //   enter(waiter &)         in await_suspend: the same, or links the waiter
 //   withdraw(waiter &)      coro.W2: called by a task that cancelled it
 //   abandon(waiter &)       its coroutine is destroyed: it leaves, or what it was given goes on to others
+//   suspends(waiter &)      it is about to: for waits.hpp
 //   resumed(waiter &)       it runs again, after it was suspended: for statistics
 #pragma once
 
@@ -38,6 +39,7 @@ public:
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) noexcept {
         suspended_ = true;
         prepare(self);
+        of_.suspends(*this);
         return of_.enter(*this) == entry::waits;
     }
     void await_resume() {
@@ -80,6 +82,7 @@ public:
         prepare(self);
         arm();
         suspended_ = true;
+        of_.suspends(*this);
         return of_.enter(*this) == entry::waits;
     }
     [[nodiscard]] bool await_resume() {

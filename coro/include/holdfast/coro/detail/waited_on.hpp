@@ -85,6 +85,7 @@ public:
             self().someone_left();
     }
 
+    void suspends(const waiter &one) const noexcept { one.note_begin(Primitive::observed_as, this); }
     void resumed(const waiter &one) const noexcept { one.note_end(Primitive::observed_as, this); }
 
 protected:

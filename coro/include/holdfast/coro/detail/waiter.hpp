@@ -128,11 +128,24 @@ struct waiter {
         note_chosen();
         return hold_home(false);
     }
+    // It is prepared, and about to be linked: after that nothing of it may be read.
+    void note_begin(primitive_kind of, const void *primitive) const noexcept {
+        if (detail::noting(detail::watching))
+            detail::note_waiting(handle.address(), of, primitive);
+    }
     // It runs again, after it was suspended.
     void note_end(primitive_kind of, const void *primitive) const noexcept {
+        if (detail::noting(detail::watching))
+            detail::note_waits_no_more(handle.address());
         if (chosen_ns != 0)
             detail::note_wait(of, primitive, how, chosen_ns);
-        else if (has_limits && detail::noting(detail::counting) && was(wait_state::cancelled))
+        else if (has_limits && was(wait_state::cancelled))
+            note_given_up(of, primitive);
+    }
+    void note_given_up(primitive_kind of, const void *primitive) const noexcept {
+        if (detail::noting(detail::watching))
+            detail::note_waits_no_more(handle.address());
+        if (detail::noting(detail::counting))
             detail::note_given_up(of, primitive);
     }
 
