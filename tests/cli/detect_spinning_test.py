@@ -4,7 +4,8 @@ alone.
 
 Shown able to fail: a signal sent to threads that block it (blocked); each short loop taken for one that waits, or
 the fast clock always on (a program that computes); the fast clock never on (spinners); a detector that comes at once
-(a program that is hardly busy), never (spinners without --stats), or that no clock goes on to (all others).
+(a program that is hardly busy), never (spinners without --stats), or that no clock goes on to (all others); a lock
+whose loop calls a function (each lock).
 """
 
 import os
@@ -14,9 +15,10 @@ import subprocess
 
 import pytest
 
-from conftest import without_rights
+from conftest import PROGRAMS, without_rights
 
 TOKEN_RING = os.environ["TOKEN_RING"]
+SPIN_LOCKS = PROGRAMS / "spin-locks"
 needs_bpf = pytest.mark.skipif(os.getuid() != 0, reason="needs root to load BPF")
 
 
@@ -44,6 +46,14 @@ def test_spinners_yield(holdfast, lock):
 
 
 @needs_bpf
+@pytest.mark.parametrize("lock", ["array", "clh", "cna", "mcs", "partitioned-ticket", "pthread-spin", "ticket", "ttas"])
+def test_a_spinner_is_detected_whatever_its_lock(holdfast, lock):
+    result = run_on(1, holdfast, "--conf", "spin:glibc", "--", SPIN_LOCKS, "--lock", lock, "--tries", 30)
+    assert result.returncode == 0 and "of 30 tries met it held" in result.stdout, result
+    assert spinning(result)["yields asked for"] > 0, result
+
+
+@needs_bpf
 @pytest.mark.parametrize("mode", ["blocked", "taken", "handled"])
 def test_a_thread_that_does_not_take_the_signal_is_sent_none(holdfast, mode):
     result = run_on(1, holdfast, "--", TOKEN_RING, 2, 20, mode)
@@ -64,20 +74,20 @@ def test_a_program_that_computes_is_let_alone(holdfast):
 
 
 # What holdfast has loaded, as its child sees it: without the detector there is the clock's program alone.
-PROGRAMS = "ls -l /proc/$PPID/fd | grep -c bpf-prog"
+HOW_MANY_LOADED = "ls -l /proc/$PPID/fd | grep -c bpf-prog"
 
 
 @needs_bpf
 def test_the_detector_comes_when_a_program_is_busy(holdfast):
     result = holdfast("run", "--detect-spinning", "--", "sh", "-c",
-                      f"until [ $({PROGRAMS}) -gt 1 ]; do {TOKEN_RING} 2 10; done", timeout=200)
+                      f"until [ $({HOW_MANY_LOADED}) -gt 1 ]; do {TOKEN_RING} 2 10; done", timeout=200)
     assert result.returncode == 0, result
 
 
 # There is time enough to load anything.
 @needs_bpf
 def test_no_detector_comes_where_a_program_is_hardly_busy(holdfast):
-    result = holdfast("run", "--detect-spinning", "--", "sh", "-c", f"sleep 1; {PROGRAMS}")
+    result = holdfast("run", "--detect-spinning", "--", "sh", "-c", f"sleep 1; {HOW_MANY_LOADED}")
     assert result.returncode == 0 and result.stdout == "1\n", result
 
 
