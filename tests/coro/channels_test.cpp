@@ -259,8 +259,10 @@ TEST(CoroSelect, GetsOneOfTwoThatCome) {
             EXPECT_TRUE(second.try_send(two)); // the task that waits is let go, and does not run before this one
             EXPECT_EQ(first.try_send(one), !rendezvous) << "the place was passed by, or not";
             both_sent.set();
-            if (rendezvous)
-                co_await first.send(1);
+            if (rendezvous) {
+                bool sent = co_await first.send(1);
+                EXPECT_TRUE(sent);
+            }
         };
         auto both = [&]() -> task<> { co_await when_all(receive(), send()); };
         sync_wait(workers, both());
@@ -319,8 +321,8 @@ TEST(CoroSelect, LosesAndDoublesNothing) {
     unbounded_channel<int> unbounded;
     std::array<std::vector<int>, 5> got;
     std::atomic<int> senders_left = 3 * senders;
-    auto selects = [&](int me) -> task<> {
-        for (int round = me;; round++) {
+    auto selects = [&](std::size_t me) -> task<> {
+        for (std::size_t round = me;; round++) {
             auto one = co_await select_for(std::chrono::microseconds(round % 90), bounded, unbounded, rendezvous);
             if (one)
                 got[me].push_back(std::visit([](int value) { return value; }, *one));
@@ -329,7 +331,7 @@ TEST(CoroSelect, LosesAndDoublesNothing) {
                 co_return;
         }
     };
-    auto receives = [&](int me, auto &from) -> task<> {
+    auto receives = [&](std::size_t me, auto &from) -> task<> {
         for (;;) {
             std::optional<int> one = co_await from.receive();
             if (!one)
@@ -340,12 +342,14 @@ TEST(CoroSelect, LosesAndDoublesNothing) {
     auto send = [&](int what, int kind) -> task<> {
         for (int i = 0; i < values_each; i++) {
             int value = what * values_each + i;
+            bool was_sent = true;
             if (kind == 0)
-                co_await bounded.send(value);
+                was_sent = co_await bounded.send(value);
             else if (kind == 1)
-                unbounded.send(value);
+                was_sent = unbounded.send(value);
             else
-                co_await rendezvous.send(value);
+                was_sent = co_await rendezvous.send(value);
+            EXPECT_TRUE(was_sent);
             if (i % 16 == 0)
                 co_await yield();
         }
@@ -356,7 +360,7 @@ TEST(CoroSelect, LosesAndDoublesNothing) {
         }
     };
     std::vector<task<>> here, there;
-    for (int me = 0; me < 3; me++)
+    for (std::size_t me = 0; me < 3; me++)
         (me % 2 ? here : there).push_back(selects(me));
     there.push_back(receives(3, bounded));
     here.push_back(receives(4, rendezvous));
@@ -368,7 +372,7 @@ TEST(CoroSelect, LosesAndDoublesNothing) {
     std::vector<int> times(3 * senders * values_each);
     for (const std::vector<int> &some : got)
         for (int one : some)
-            times[one]++;
+            times[static_cast<std::size_t>(one)]++;
     EXPECT_EQ(times, std::vector<int>(times.size(), 1));
 }
 

@@ -18,7 +18,7 @@ using namespace holdfast::coro;
 
 template <class Wait>
 task<> innermost(Wait wait) {
-    co_await wait();
+    static_cast<void>(co_await wait());
 }
 template <class Wait>
 task<> middle(Wait wait) {
