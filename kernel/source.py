@@ -21,6 +21,9 @@ IMAGE = Path("arch") / "x86" / "boot" / "bzImage"
 # What the tree gets beside the patches: where it belongs there, and under which name it is included.
 FILES = {"kscl.h": Path("include") / "linux" / "kscl.h", "kscl.c": Path("kernel") / "locking" / "kscl.c"}
 ESTIMATED_STEPS = 1000  # that make prints in this configuration
+# The first that describes the functions which BPF programs call as this kernel needs it: with Debian 12's 1.24 the
+# kernel has no sched_ext, since it can't register them.
+PAHOLE = (1, 31)
 
 
 class NoKernel(Exception):
@@ -90,15 +93,35 @@ def _put_files(tree):
             file.write_text(text)
 
 
-def _configure(tree):
+def _pahole_version(pahole):
+    said = subprocess.run([pahole, "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(int(part) for part in re.findall(r"\d+", said))
+
+
+def _pahole(work):
+    """What make is told of pahole: nothing where the machine's own is new enough, else one of Debian's sid."""
+    if shutil.which("pahole") and _pahole_version("pahole") >= PAHOLE:
+        return []
+    root, wrapper = work / "pahole", work / "pahole.sh"
+    print("kernel: fetches a newer pahole", flush=True)
+    _run(str(HERE.parent / "tools" / "debian-root"), "sid", "amd64", str(root), "pahole", where=HERE.parent,
+         what="pahole could not be fetched")
+    libraries = root / "usr" / "lib" / "x86_64-linux-gnu"
+    wrapper.write_text(f"#!/bin/sh\nexec '{libraries}/ld-linux-x86-64.so.2' --library-path '{libraries}' "
+                       f"'{root}/usr/bin/pahole' \"$@\"\n")
+    wrapper.chmod(0o755)
+    return [f"PAHOLE={wrapper}"]
+
+
+def _configure(tree, pahole):
     """tinyconfig and what kernel/config adds. An option that this kernel does not know, or refuses, is an error."""
     stamp = tree / ".config-of"
-    digest = _digest([CONFIG])
+    digest = " ".join([_digest([CONFIG]), *pahole])
     if (tree / ".config").exists() and stamp.exists() and stamp.read_text() == digest:
         return
-    _run("make", "tinyconfig", where=tree, what="tinyconfig failed")
+    _run("make", *pahole, "tinyconfig", where=tree, what="tinyconfig failed")
     _run("scripts/kconfig/merge_config.sh", "-m", ".config", str(CONFIG), where=tree, what="kernel/config is refused")
-    _run("make", "olddefconfig", where=tree, what="olddefconfig failed")
+    _run("make", *pahole, "olddefconfig", where=tree, what="olddefconfig failed")
     chosen = set((tree / ".config").read_text().splitlines())
     wanted = [line for line in CONFIG.read_text().splitlines() if re.match(r"CONFIG_\w+=", line)]
     refused = [line for line in wanted if line not in chosen and not line.endswith("=n")]
@@ -107,9 +130,9 @@ def _configure(tree):
     stamp.write_text(digest)
 
 
-def _compile(tree, log):
+def _compile(tree, log, pahole):
     compiler = "CC=ccache gcc" if shutil.which("ccache") else "CC=gcc"
-    command = ["make", f"-j{os.cpu_count()}", compiler, "bzImage"]
+    command = ["make", f"-j{os.cpu_count()}", compiler, *pahole, "bzImage"]
     steps, shows = 0, sys.stdout.isatty()
     with open(log, "w", encoding="utf-8") as said, subprocess.Popen(
             command, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -135,8 +158,9 @@ def build(cache, work):
         raise NoKernel(f"Linux's source can't be had: {error}") from error
     _apply_patches(tree)
     _put_files(tree)
-    _configure(tree)
-    _compile(tree, work / "make.log")
+    pahole = _pahole(work)
+    _configure(tree, pahole)
+    _compile(tree, work / "make.log", pahole)
     version = (tree / ".debian-version").read_text()
     return Fetched(tree / IMAGE, f"Linux {version} with kernel/patches", version)
 
