@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <new>
+#include <string>
 #include <unistd.h>
 
 #include "cli/common/exit_status.hpp"
@@ -87,6 +89,22 @@ std::string stranger_in(const CLI::App &app) {
 }
 
 // CLI11 has an exit code for each kind of mistake; scripts want one. --help and --version come here too, as success.
+// CLI11 says "results is required" and "--filter: 1 required TEXT missing". Empty: nothing is missing.
+std::string missing_in(const CLI::App &verb, const CLI::ParseError &error) {
+    std::string what = error.what(), name = what.substr(0, what.find_first_of(": "));
+    bool lacks_value = dynamic_cast<const CLI::ArgumentMismatch *>(&error) && what.ends_with(" missing");
+    if (!lacks_value && !(dynamic_cast<const CLI::RequiredError *>(&error) && what.ends_with(" is required")))
+        return "";
+    const CLI::Option *option = verb.get_option_no_throw(name);
+    if (!option)
+        return "";
+    std::string type = option->get_type_name();
+    type = type.substr(0, type.find(':'));
+    if (option->get_positional())
+        return fmt::format("{} is missing ({})", type.empty() ? name : type, option->get_description());
+    return fmt::format("{} needs a value: {} {}", name, name, type.empty() ? "VALUE" : type);
+}
+
 holdfast::cli::ending explain(CLI::App &app, const CLI::ParseError &error) {
     using holdfast::cli::did_you_mean;
     const CLI::App &verb = verb_named(app);
@@ -112,6 +130,8 @@ holdfast::cli::ending explain(CLI::App &app, const CLI::ParseError &error) {
         say("holdfast: there is no '{}' to do{} see 'holdfast --help'\n", stranger, meant.empty() ? ":" : meant);
     } else if (dynamic_cast<const CLI::ExtrasError *>(&error)) {
         say("holdfast: '{}' is one word too many: see '{} --help'\n", stranger, full_name);
+    } else if (std::string what = missing_in(verb, error); !what.empty()) {
+        say("holdfast: {}: see '{} --help'\n", what, full_name);
     } else {
         say("holdfast: {}: see '{} --help'\n", error.what(), full_name);
     }

@@ -182,7 +182,7 @@ def test_interrupted_on_a_terminal(on_terminal, tmp_path):
     assert "holdfast: interrupted after " in output
     records = json.loads((tmp_path / "cells.json").read_text())["records"]
     assert 1 <= len(records) < 2000
-    assert f"interrupted after {len(records)} of 2000 cells" in output
+    assert f"interrupted after {len(records)} of 2000 cells: '--resume " in output
     assert running("shared-memory") == []
 
 
@@ -528,6 +528,17 @@ def test_time_between_sections(holdfast, tmp_path):
 def test_resume_begins_where_there_is_no_file(holdfast, tmp_path):
     assert holdfast(*SHORT, "--rounds", "1", "--resume", tmp_path / "cells.json").returncode == 0
     assert len(places(tmp_path / "cells.json")) == 4
+
+
+def test_measured_cells_are_not_replaced_without_a_word(holdfast, tmp_path):
+    """Shown able to fail: without replaced_ of record_file."""
+    path = tmp_path / "cells.json"
+    first = holdfast(*SHORT, "--rounds", "1", "--json", path)
+    assert first.returncode == 0 and "replaced" not in first.stderr
+    again = holdfast(*SHORT, "--rounds", "1", "--json", path)
+    assert again.returncode == 0 and "which are replaced: --resume FILE" in again.stderr
+    path.write_text("no results\n")
+    assert "replaced" not in holdfast(*SHORT, "--rounds", "1", "--json", path).stderr
 
 
 def test_resume_measures_only_what_is_missing(holdfast, tmp_path):

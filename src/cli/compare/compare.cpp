@@ -138,7 +138,9 @@ public:
             fmt::print("Records: {}\n", json_file_->name());
         }
         if (interrupted.requested()) {
-            say("holdfast: interrupted after {} of {} runs\n", runs_.size(), run_count());
+            say("holdfast: interrupted after {} of {} runs{}\n", runs_.size(), run_count(),
+                json_file_ ? json_file_->how_to_go_on()
+                           : "; with --json FILE they are kept, and --resume FILE goes on");
             return ending::by_signal(interrupted.signal());
         }
         bool all_ok =

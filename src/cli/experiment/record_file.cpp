@@ -14,11 +14,24 @@ bool has_content(const std::string &path) {
     return std::filesystem::is_regular_file(path, ignored) && std::filesystem::file_size(path, ignored) > 0;
 }
 
+// 0 of what is no results file.
+std::size_t records_in(const std::string &path) {
+    try {
+        return read_results(path).records.size();
+    } catch (const usage_error &) {
+        return 0;
+    }
+}
+
 } // namespace
 
 record_file::record_file(const std::string &path, bool resume) : file_(path) {
-    if (!resume || !has_content(path))
+    if (!has_content(path))
         return;
+    if (!resume) {
+        replaced_ = records_in(path);
+        return;
+    }
     before_ = read_results(path);
     for (const auto &record : before_.records)
         lines_.push_back(dumped(record, -1));
@@ -42,6 +55,10 @@ void record_file::refuse_records() const {
     throw usage_error(fmt::format("can't go on with '{}': its records are not of the kind that this would add; give "
                                   "another file",
                                   name()));
+}
+
+std::string record_file::how_to_go_on() const {
+    return fmt::format(": '--resume {}' goes on with them", name());
 }
 
 void record_file::add(const json &record) {

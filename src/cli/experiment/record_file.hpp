@@ -35,10 +35,16 @@ public:
         } catch (const json::exception &) {
             refuse_records();
         }
+        if (replaced_ != 0)
+            say("holdfast: '{}' had {} {}, which are replaced: --resume FILE goes on with what is there\n", name(),
+                replaced_, what);
         if (!records.empty())
             say("holdfast: going on with '{}': {} of {} {} are there\n", name(), records.size(), wanted, what);
         return records;
     }
+
+    // Behind "interrupted after ...".
+    std::string how_to_go_on() const;
 
     void add(const json &record);
     // No more are added: for what can't be replaced again and again, a pipe or a device.
@@ -54,6 +60,7 @@ private:
 
     output_file file_;
     results before_;
+    std::size_t replaced_ = 0; // records that the file had, and that it will lose
     json about_;
     std::vector<std::string> lines_;
 };
