@@ -35,6 +35,7 @@ struct wait_watch::loaded {
         skeleton->rodata->is_told_state = is_told_state;
         skeleton->rodata->everybody = how.everybody;
         skeleton->rodata->locks_alone = how.locks_alone;
+        skeleton->rodata->preemptions = how.preemptions;
         skeleton->rodata->all_of_slot = how.all_of_slot;
         see_own_pid_namespace(*skeleton->rodata);
         int error = lock_waits__load(skeleton.get());

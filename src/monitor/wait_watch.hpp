@@ -31,6 +31,7 @@ public:
     struct plan {
         bool everybody = false;    // else the processes that follow() names, and what they fork
         bool locks_alone = false;  // else all sleeps in futexes
+        bool preemptions = false;  // HF_THREAD_PREEMPTED, too
         unsigned all_of_slot = 32; // so many waits of 10 ms on a CPU are all seen, of the rest one in 64
     };
     // Throws wait_watch_unavailable.
@@ -42,7 +43,7 @@ public:
     // False when there is no such process.
     bool follow(pid_t process) const;
 
-    // The stack is there but for HF_WAIT_ENDS. Valid during the call alone.
+    // The stack is there with HF_WAIT_BEGINS and HF_WAIT_RELEASED. Valid during the call alone.
     using reader = std::function<void(const hf_wait_event &event, const hf_stack *stack)>;
     // What has happened since it was called last, in the order in which it happened on each CPU.
     void read(const reader &each) const;

@@ -18,9 +18,13 @@
 #include "base/clock.h"
 #include "base/descriptor.hpp"
 #include "cli/common/exit_status.hpp"
+#include "cli/symbols/unwinder.hpp"
+#include "cli/waits/wait_log.hpp"
+#include "cli/waits/wait_profile.hpp"
 #include "measure/quantity.hpp"
 #include "monitor/client/statistics_reader.hpp"
 #include "monitor/futex_watch.hpp"
+#include "monitor/wait_watch.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -160,11 +164,73 @@ void put_sleeps(const hf_futex_totals &totals, double slept_all_the_time, conten
     found.other_sleeps_per_s = static_cast<double>(totals.sleeps - totals.lock_waits) / found.seconds;
 }
 
-void wait_while_it_runs(pid_t process, double seconds) {
+// Where its threads sleep, as far as this user and this build may see it.
+class stack_watch {
+public:
+    explicit stack_watch(pid_t process) : process_(process) {
+        if (!unwinder::why_not().empty())
+            return;
+        try {
+            watch_ = std::make_unique<wait_watch>(wait_watch::plan{
+                .everybody = false, .locks_alone = false, .preemptions = false, .all_of_slot = waits_of_slot});
+            if (!watch_->follow(process))
+                watch_.reset();
+        } catch (const wait_watch_unavailable &) {
+            watch_.reset(); // the figures that are left say less
+        }
+    }
+
+    void read() {
+        if (watch_)
+            log_.read(*watch_, [this](const lock_wait &wait) { profile_.add(wait); });
+    }
+
+    void put(contention &found) {
+        read();
+        for (const watched_process &each : profile_.processes()) {
+            if (each.pid != process_)
+                continue;
+            for (const lock_profile &lock : profile_.of(each, log_))
+                put(lock, found);
+        }
+    }
+
+private:
+    static constexpr unsigned waits_of_slot = 16;
+    static constexpr std::size_t shown_max = 3;
+    static constexpr double waiters_least = 0.05;
+
+    static void put(const lock_profile &lock, contention &found) {
+        bool is_lock = lock.kind.is == wait_class::lock && !lock.kind.name.empty();
+        double waiters = static_cast<double>(lock.waited_ns) / 1e9 / found.seconds;
+        if ((!is_lock && lock.kind.is != wait_class::own) || waiters < waiters_least ||
+            found.of_its_own.size() == shown_max)
+            return;
+        found.of_its_own.push_back(
+            {.name = lock.name,
+             .where = lock.waiters.empty() || !lock.kind.name.empty() ? "" : place_in_words(lock.waiters.front().where),
+             .is_lock = is_lock,
+             .waits_per_s = static_cast<double>(lock.waits) / found.seconds,
+             .waiters = std::min(waiters, found.threads)});
+    }
+
+    pid_t process_;
+    std::unique_ptr<wait_watch> watch_;
+    wait_log log_;
+    wait_profile profile_;
+};
+
+void wait_while_it_runs(pid_t process, double seconds, stack_watch &stacks) {
+    constexpr double apart_s = 0.05;
     descriptor itself(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
     pollfd ended = {itself.get(), POLLIN, 0};
-    if (!itself || poll(&ended, 1, static_cast<int>(seconds * 1000)) > 0)
-        throw failure(fmt::format("process {} has ended meanwhile", process));
+    std::uint64_t until_ns = hf_monotonic_ns() + static_cast<std::uint64_t>(seconds * 1e9);
+    for (std::uint64_t now_ns = hf_monotonic_ns(); now_ns < until_ns; now_ns = hf_monotonic_ns()) {
+        double left_s = std::min(static_cast<double>(until_ns - now_ns) / 1e9, apart_s);
+        if (!itself || poll(&ended, 1, static_cast<int>(left_s * 1000) + 1) > 0)
+            throw failure(fmt::format("process {} has ended meanwhile", process));
+        stacks.read();
+    }
 }
 
 } // namespace
@@ -180,11 +246,12 @@ contention watch_contention(pid_t process, double seconds) {
             found.why_not_seen = unavailable.what();
         }
     }
+    stack_watch stacks(process);
     scheduler_counts before = scheduler_counts_of(process);
     lock_counts locks_before = locks.read();
     auto asleep_before = lock_sleepers_of(process);
     std::uint64_t begun_ns = hf_monotonic_ns();
-    wait_while_it_runs(process, seconds);
+    wait_while_it_runs(process, seconds, stacks);
     found.seconds = static_cast<double>(hf_monotonic_ns() - begun_ns) / 1e9;
     scheduler_counts now = scheduler_counts_of(process);
     found.threads = static_cast<double>(now.threads);
@@ -196,6 +263,7 @@ contention watch_contention(pid_t process, double seconds) {
         put_locks(locks_before, locks.read(), found);
     else if (futexes)
         put_sleeps(totals_of(*futexes, process), count_of_same(asleep_before, lock_sleepers_of(process)), found);
+    stacks.put(found);
     return found;
 }
 
@@ -220,6 +288,13 @@ contention_finding judge(const contention &watched, const program_examination &e
     std::string where = fmt::format("'holdfast record --pid {} --seconds 10' and 'holdfast report' tell where, and who "
                                     "holds them",
                                     process);
+    std::string of_its_own;
+    for (const contention::unlike_wait &each : watched.of_its_own)
+        of_its_own += fmt::format("{}{:.2g} threads on average wait for {}", of_its_own.empty() ? "" : ", ",
+                                  each.waiters, each.name);
+    if (*watched.waiters < waiters_little && *watched.waits_per_s < waits_little_per_s && !of_its_own.empty())
+        return {out_of_reach,
+                fmt::format("it waits, but hardly for locks that Holdfast makes faster: {}; {}", of_its_own, where)};
     if (*watched.waiters < waiters_little && *watched.waits_per_s < waits_little_per_s)
         return {hardly_waits, fmt::format("it hardly waits for locks under this load ({:.2g} of {:.0f} threads on "
                                           "average): Holdfast, or another lock, would change little",

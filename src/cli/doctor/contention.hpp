@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 #include "cli/start/program_examination.hpp"
 
@@ -22,6 +23,15 @@ struct contention {
     std::optional<double> other_sleeps_per_s;
     std::optional<double> acquisitions_per_s, contended_share, spun_share; // of a program under Holdfast
     std::string why_not_seen;                                              // the waits: a sentence; empty when they are
+    // What the C library's locks do not tell: locks of the language, and futexes that the program calls itself. The
+    // most time first; estimates.
+    struct unlike_wait {
+        std::string name;
+        std::string where; // may be empty
+        bool is_lock = false;
+        double waits_per_s = 0, waiters = 0;
+    };
+    std::vector<unlike_wait> of_its_own{};
 };
 
 // Throws failure when the process ends meanwhile.

@@ -226,6 +226,9 @@ void print(const contention &watched, const contention_finding &found) {
                    format_count(*watched.waits_per_s),
                    watched.mean_wait_ns ? format_duration_ns(*watched.mean_wait_ns) : "-",
                    watched.acquisitions_per_s ? "" : ", of those that slept");
+    for (const contention::unlike_wait &each : watched.of_its_own)
+        fmt::print("  threads that waited for {} {:.2f}: {} waits/s{}\n", each.name, each.waiters,
+                   format_count(each.waits_per_s), each.is_lock ? "" : "; it may be a lock, a condition or a queue");
     if (watched.other_sleeps_per_s)
         fmt::print("  other sleeps in futexes (conditions, joins, timers) {}/s\n",
                    format_count(*watched.other_sleeps_per_s));
@@ -236,6 +239,13 @@ nlohmann::ordered_json json_of(const contention &watched, const contention_findi
     auto or_null = [](std::optional<double> value) {
         return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
     };
+    nlohmann::ordered_json of_its_own = nlohmann::ordered_json::array();
+    for (const contention::unlike_wait &each : watched.of_its_own)
+        of_its_own.push_back({{"name", each.name},
+                              {"where", each.where},
+                              {"is_lock", each.is_lock},
+                              {"waits_per_s", each.waits_per_s},
+                              {"waiters", each.waiters}});
     return {{"seconds", watched.seconds},
             {"threads", watched.threads},
             {"cpus_allowed", watched.cpus_allowed},
@@ -249,6 +259,7 @@ nlohmann::ordered_json json_of(const contention &watched, const contention_findi
             {"acquisitions_per_s", or_null(watched.acquisitions_per_s)},
             {"contended_share", or_null(watched.contended_share)},
             {"spun_share", or_null(watched.spun_share)},
+            {"of_its_own", std::move(of_its_own)},
             {"why_not_seen", watched.why_not_seen},
             {"verdict", name_of(found.is)},
             {"why", found.sentence}};

@@ -54,12 +54,17 @@ struct record_options {
 class recorder {
 public:
     explicit recorder(const record_options &options)
-        : watch_({.everybody = false, .locks_alone = options.locks_alone, .all_of_slot = options.detail}) {}
+        : watch_({.everybody = false,
+                  .locks_alone = options.locks_alone,
+                  .preemptions = true,
+                  .all_of_slot = options.detail}) {}
 
     bool follow(pid_t process) const { return watch_.follow(process); }
 
     void read() {
         log_.read(watch_, [this](const lock_wait &wait) { keep(wait); });
+        for (const holder_preemption &each : log_.take_preemptions())
+            kept_.add(each, log_);
     }
 
     void end() {

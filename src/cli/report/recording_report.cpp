@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -65,12 +64,12 @@ int report_recording(const std::string &path, const recording_files &files) {
     wait_profile profile;
     for (const lock_wait &each : of.waits())
         profile.add(each);
-    std::map<futex_key, std::string> locks = profile.lock_names(of);
-    std::vector<waiting_stack> stacks = waiting_stacks(of, locks);
+    waited_things things = profile.things(of);
+    std::vector<waiting_stack> stacks = waiting_stacks(of, things);
     std::vector<std::pair<std::string, std::function<std::string()>>> wanted = {
         {files.flame_graph, [&] { return flame_graph(stacks, title_of(of)); }},
         {files.folded, [&] { return folded(stacks); }},
-        {files.perfetto, [&] { return perfetto_trace(of, locks); }},
+        {files.perfetto, [&] { return perfetto_trace(of, things); }},
         {files.speedscope, [&] { return speedscope_profile(stacks, title_of(of)); }},
         {files.pprof, [&] { return pprof_profile(stacks); }},
     };

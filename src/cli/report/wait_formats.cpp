@@ -24,7 +24,7 @@ double us(std::uint64_t ns) {
 
 class trace {
 public:
-    trace(const recording &of, const std::map<futex_key, std::string> &locks) : of_(of), locks_(locks) {
+    trace(const recording &of, const waited_things &things) : of_(of), things_(things) {
         for (const lock_wait &each : of.waits())
             begin_ns_ = std::min(begin_ns_, each.begun_ns);
     }
@@ -32,6 +32,8 @@ public:
     json events() {
         name_threads();
         for (const lock_wait &each : of_.waits())
+            add(each);
+        for (const holder_preemption &each : of_.preemptions())
             add(each);
         count_waiters();
         return std::move(events_);
@@ -48,6 +50,8 @@ private:
                     names.try_emplace({each.process.pid, thread}, of_.thread_name(each.process, thread));
             }
         }
+        for (const holder_preemption &each : of_.preemptions())
+            names.try_emplace({each.process.pid, each.thread}, of_.thread_name(each.process, each.thread));
         for (const auto &[key, name] : names)
             events_.push_back({{"ph", "M"},
                                {"name", "thread_name"},
@@ -62,38 +66,49 @@ private:
     }
 
     void add(const lock_wait &wait) {
-        const std::string &lock = locks_.at({wait.process, wait.address});
+        const auto &[lock, is_held, is_lock] = things_.of(wait);
         json arguments = {{"lock", lock},
                           {"waits in", callers_in_words(of_.chain(wait.waits_at), 8)},
                           {"line", place(of_.chain(wait.waits_at))}};
         if (wait.weight > 1)
             arguments["stands for"] = wait.weight;
         if (wait.releaser != 0) {
-            arguments[wait.for_lock ? "held by" : "woken by"] =
+            arguments[is_held ? "held by" : "woken by"] =
                 fmt::format("{} ({})", of_.thread_name(wait.process, wait.releaser), wait.releaser);
             arguments["released in"] =
                 place(of_.chain(wait.held_by.empty() ? no_chain : wait.held_by.back().released_at));
         }
         events_.push_back({{"ph", "X"},
-                           {"cat", wait.for_lock ? "lock" : "other"},
+                           {"cat", is_lock ? "lock" : "other"},
                            {"name", "waits for " + lock},
                            {"pid", wait.process.pid},
                            {"tid", wait.waiter},
                            {"ts", at(wait.begun_ns)},
                            {"dur", us(wait.took_ns())},
                            {"args", std::move(arguments)}});
-        auto &edges = waiters_[{wait.process, wait.address}];
+        auto &edges = waiters_[{wait.process.pid, lock}];
         edges[wait.begun_ns] += wait.weight;
         edges[wait.ended_ns] -= wait.weight;
         if (wait.releaser != 0)
-            add_release(wait, lock);
+            add_release(wait, lock, is_held);
+    }
+
+    void add(const holder_preemption &of) {
+        events_.push_back({{"ph", "X"},
+                           {"cat", "preempted"},
+                           {"name", "preempted, holds " + things_.name_of({of.process, of.address})},
+                           {"pid", of.process.pid},
+                           {"tid", of.thread},
+                           {"ts", at(of.begun_ns)},
+                           {"dur", us(of.ended_ns - of.begun_ns)},
+                           {"args", json::object()}});
     }
 
     // An arrow needs a slice at its tail.
-    void add_release(const lock_wait &wait, const std::string &lock) {
+    void add_release(const lock_wait &wait, const std::string &lock, bool is_held) {
         json begin = {{"ph", "X"},
                       {"cat", "release"},
-                      {"name", (wait.for_lock ? "releases " : "wakes at ") + lock},
+                      {"name", (is_held ? "releases " : "wakes at ") + lock},
                       {"pid", wait.process.pid},
                       {"tid", wait.releaser},
                       {"ts", at(wait.released_ns)},
@@ -124,8 +139,8 @@ private:
             for (const auto &[ns, change] : edges) {
                 now += change;
                 events_.push_back({{"ph", "C"},
-                                   {"name", fmt::format("waiters: {} ({:#x})", locks_.at(key), key.second)},
-                                   {"pid", key.first.pid},
+                                   {"name", "waiters: " + key.second},
+                                   {"pid", key.first},
                                    {"ts", at(ns)},
                                    {"args", {{"threads", now}}}});
             }
@@ -133,8 +148,8 @@ private:
     }
 
     const recording &of_;
-    const std::map<futex_key, std::string> &locks_;
-    std::map<futex_key, std::map<std::uint64_t, std::int64_t>> waiters_;
+    const waited_things &things_;
+    std::map<std::pair<pid_t, std::string>, std::map<std::uint64_t, std::int64_t>> waiters_; // by what they wait for
     std::uint64_t begin_ns_ = UINT64_MAX, arrows_ = 1;
     json events_ = json::array();
 };
@@ -188,8 +203,8 @@ std::string value_type(text_table &texts, const char *what, const char *unit) {
 
 } // namespace
 
-std::string perfetto_trace(const recording &of, const std::map<futex_key, std::string> &locks) {
-    return dumped({{"displayTimeUnit", "ns"}, {"traceEvents", trace(of, locks).events()}});
+std::string perfetto_trace(const recording &of, const waited_things &things) {
+    return dumped({{"displayTimeUnit", "ns"}, {"traceEvents", trace(of, things).events()}});
 }
 
 std::string speedscope_profile(const std::vector<waiting_stack> &stacks, const std::string &title) {

@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t locks_shown = 8, places_shown = 3, callers_shown = 5;
 constexpr double share_least = 0.005; // 0% says nothing
 
+// Of a lock's holders.
+struct absences {
+    std::size_t times = 0;
+    std::uint64_t ns = 0;
+};
+
 std::string waiting_time(std::uint64_t ns) {
     return format_duration_ns(static_cast<double>(ns));
 }
@@ -24,14 +30,14 @@ std::string place_in_words(const wait_place &place) {
         return fmt::format("{:3.0f}% where nothing could be read", 100 * place.share);
     std::string callers = callers_in_words(place.where, callers_shown);
     std::string around = callers.find(" < ") == std::string::npos ? "" : callers.substr(callers.find(" < "));
-    return fmt::format("{:3.0f}% {}{}", 100 * place.share, text_of(*frame), around);
+    return fmt::format("{:3.0f}% {}{}", 100 * place.share, text_of(*frame),
+                       is_named(*frame) ? around : named_caller_of(place.where));
 }
 
 std::string holder_in_words(const wait_place &place) {
-    const call_frame *frame = place_in_program(place.where);
     return fmt::format("{:3.0f}% {} ({}) in {}", 100 * place.share,
                        place.thread_name.empty() ? "thread" : place.thread_name, place.thread,
-                       frame ? text_of(*frame) : "a place that could not be read");
+                       place.where.empty() ? "a place that could not be read" : place_in_words(place.where));
 }
 
 template <class Words>
@@ -42,7 +48,7 @@ void add_places(std::string &text, const char *title, const std::vector<wait_pla
     }
 }
 
-std::string lock_in_words(const lock_profile &lock, double seconds, std::uint64_t all_ns) {
+std::string lock_in_words(const lock_profile &lock, const absences &away, double seconds, std::uint64_t all_ns) {
     std::string text = fmt::format(
         "{:5.1f}%  {}\n    {} waits, {} in all, {} on average, the longest {}; {:.2f} threads waited on average{}\n",
         100 * static_cast<double>(lock.waited_ns) / static_cast<double>(std::max<std::uint64_t>(all_ns, 1)), lock.name,
@@ -53,14 +59,31 @@ std::string lock_in_words(const lock_profile &lock, double seconds, std::uint64_
     if (!lock.function.empty())
         text += fmt::format("    {:<10} {}\n", "by", lock.function);
     add_places(text, "waits in", lock.waiters, place_in_words);
-    add_places(text, lock.for_lock ? "held by" : "woken by", lock.holders, holder_in_words);
+    const char *holding = lock.is_held() ? "held by" : "woken by";
+    add_places(text, holding, lock.holders, holder_in_words);
     if (lock.holders.empty())
         text += fmt::format("    {:<10} nobody woke its waiters meanwhile: they go on waiting, or time was over\n",
-                            lock.for_lock ? "held by" : "woken by");
+                            holding);
+    if (away.times != 0)
+        text +=
+            fmt::format("    {:<10} {} of its holders left the CPU unwillingly, for {} in all, while others waited\n",
+                        "preempted", away.times, waiting_time(away.ns));
     return text;
 }
 
-std::string locks_section(const char *title, const std::vector<lock_profile> &locks, double seconds) {
+absences absences_of(const recording &of, const watched_process &process, const lock_profile &lock) {
+    absences sum;
+    for (const holder_preemption &each : of.preemptions()) {
+        if (each.process != process || !std::ranges::binary_search(lock.addresses, each.address))
+            continue;
+        sum.times++;
+        sum.ns += each.ended_ns - each.begun_ns;
+    }
+    return sum;
+}
+
+std::string locks_section(const char *title, const std::vector<lock_profile> &locks, const recording &of,
+                          const watched_process &process, double seconds) {
     std::uint64_t all_ns = 0;
     for (const lock_profile &each : locks)
         all_ns += each.waited_ns;
@@ -68,16 +91,16 @@ std::string locks_section(const char *title, const std::vector<lock_profile> &lo
         return "";
     std::string text = fmt::format("\n{}: {} of waiting\n", title, waiting_time(all_ns));
     for (std::size_t i = 0; i < std::min(locks.size(), locks_shown); i++)
-        text += lock_in_words(locks[i], seconds, all_ns);
+        text += lock_in_words(locks[i], absences_of(of, process, locks[i]), seconds, all_ns);
     if (locks.size() > locks_shown)
         text += fmt::format("  and {} more\n", locks.size() - locks_shown);
     return text;
 }
 
-std::vector<watched_process> by_waiting(const recording &of) {
+std::vector<watched_process> by_waiting(const recording &of, const waited_things &things) {
     std::map<watched_process, std::uint64_t> waited_ns;
     for (const lock_wait &each : of.waits())
-        waited_ns[each.process] += each.for_lock ? each.stands_for_ns() : 0;
+        waited_ns[each.process] += things.of(each).is_lock ? each.stands_for_ns() : 0;
     std::vector<watched_process> sorted = of.processes();
     std::ranges::stable_sort(sorted, std::greater(), [&](const auto &each) { return waited_ns[each]; });
     return sorted;
@@ -93,13 +116,17 @@ std::string wait_summary(const recording &of, const wait_profile &profile) {
     text += "; waits that spin are not seen\n";
     if (profile.is_empty())
         return text + "no thread waited in a futex\n";
-    for (const watched_process &process : by_waiting(of)) {
-        std::vector<lock_profile> all = profile.of(process, of), locks, others;
-        std::ranges::partition_copy(all, std::back_inserter(locks), std::back_inserter(others),
-                                    [](const auto &each) { return each.for_lock; });
+    waited_things things = profile.things(of);
+    for (const watched_process &process : by_waiting(of, things)) {
+        std::map<wait_class, std::vector<lock_profile>> by_class;
+        for (lock_profile &each : profile.of(process, of))
+            by_class[each.kind.is].push_back(std::move(each));
         text += fmt::format("\nprocess {}\n", process.pid);
-        text += locks_section("locks", locks, seconds);
-        text += locks_section("conditions, semaphores, joins and other sleeps", others, seconds);
+        text += locks_section("locks", by_class[wait_class::lock], of, process, seconds);
+        text += locks_section("futexes of its own, which may be locks, conditions or queues", by_class[wait_class::own],
+                              of, process, seconds);
+        text += locks_section("conditions, semaphores, joins and other sleeps", by_class[wait_class::other], of,
+                              process, seconds);
     }
     return text;
 }

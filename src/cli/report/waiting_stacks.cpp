@@ -26,11 +26,11 @@ std::vector<stack_level> levels_of(const recording &of, const lock_wait &wait, c
     return levels;
 }
 
-void add_holder(const recording &of, const lock_wait &wait, const wait_for_holder &holder,
+void add_holder(const recording &of, const lock_wait &wait, const wait_for_holder &holder, bool is_held,
                 std::vector<stack_level> &levels) {
     std::string name = of.thread_name(wait.process, holder.thread);
     levels.push_back({stack_level::kind::holder,
-                      fmt::format("[{} by] {}", wait.for_lock ? "held" : "woken", name.empty() ? "thread" : name)});
+                      fmt::format("[{} by] {}", is_held ? "held" : "woken", name.empty() ? "thread" : name)});
     if (const call_frame *release = place_in_program(of.chain(holder.released_at)))
         levels.push_back({stack_level::kind::holder, "[in] " + release->function});
 }
@@ -58,14 +58,15 @@ private:
 
 } // namespace
 
-std::vector<waiting_stack> waiting_stacks(const recording &of, const std::map<futex_key, std::string> &locks) {
+std::vector<waiting_stack> waiting_stacks(const recording &of, const waited_things &things) {
     stack_sums sums;
     for (const lock_wait &wait : of.waits()) {
-        auto levels = levels_of(of, wait, locks.at({wait.process, wait.address}));
+        const waited_things::thing &thing = things.of(wait);
+        auto levels = levels_of(of, wait, thing.name);
         std::uint64_t left_ns = wait.took_ns();
         for (const wait_for_holder &holder : wait.held_by) {
             auto with_holder = levels;
-            add_holder(of, wait, holder, with_holder);
+            add_holder(of, wait, holder, thing.is_held, with_holder);
             std::uint64_t ns = std::min(holder.ns, left_ns);
             sums.add(with_holder, 0, ns * wait.weight);
             left_ns -= ns;

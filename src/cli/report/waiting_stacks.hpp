@@ -5,11 +5,11 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "cli/waits/recording.hpp"
+#include "cli/waits/wait_profile.hpp"
 
 namespace holdfast::cli::report {
 
@@ -25,8 +25,7 @@ struct waiting_stack {
     std::uint64_t waited_ns = 0;
 };
 
-// `locks`: the names of all of the recording's.
-std::vector<waiting_stack> waiting_stacks(const recording &of, const std::map<futex_key, std::string> &locks);
+std::vector<waiting_stack> waiting_stacks(const recording &of, const waited_things &things);
 
 // One line for each, as flamegraph.pl and its like read them: "main;serve;lookup_in_cache;[lock] table 1234", in us.
 std::string folded(const std::vector<waiting_stack> &stacks);

@@ -44,8 +44,11 @@ struct elf_symbol {
 
 // What of it lies in memory once it is loaded, by the addresses that the file itself uses.
 struct elf_symbols {
-    std::uint64_t first = 0;         // where its first page begins
-    std::uint64_t end = 0;           // behind its last byte
+    std::uint64_t first = 0; // where its first page begins
+    std::uint64_t end = 0;   // behind its last byte
+    // Where functions begin, in ascending order, by the table that unwinding looks them up in (.eh_frame_hdr): stripped
+    // programs have it, too.
+    std::vector<std::uint64_t> functions;
     std::vector<elf_symbol> symbols; // of data and functions, in ascending order
     bool complete = true;            // nothing was left out for want of bytes
 };

@@ -25,10 +25,23 @@ std::optional<std::string> symbol_at(const elf_symbols &file, std::uint64_t addr
     auto next = std::ranges::upper_bound(file.symbols, address, {}, &elf_symbol::address);
     if (next == file.symbols.begin())
         return std::nullopt;
-    const elf_symbol &at = *std::prev(next);
-    if (address - at.address >= std::max<std::uint64_t>(at.bytes, 1))
+    // Of several names of one thing the plainest: "free", not "cfree" or "__libc_free".
+    auto plainness = [](const elf_symbol &each) {
+        return std::pair(each.name.starts_with('_') && !each.name.starts_with("_Z"), each.name.size());
+    };
+    const elf_symbol *best = nullptr;
+    for (auto each = std::prev(next);; --each) {
+        if (each->address != std::prev(next)->address)
+            break;
+        if (address - each->address < std::max<std::uint64_t>(each->bytes, 1) &&
+            (!best || plainness(*each) < plainness(*best)))
+            best = &*each;
+        if (each == file.symbols.begin())
+            break;
+    }
+    if (!best)
         return std::nullopt;
-    return with_offset(plain_symbol_name(at.name), address - at.address);
+    return with_offset(plain_symbol_name(best->name), address - best->address);
 }
 
 } // namespace
@@ -63,6 +76,22 @@ struct process_symbols::tables {
         if (auto symbol = symbol_at(*file, inside))
             return symbol;
         return with_offset(std::filesystem::path(begin.path).filename().string(), address - begin.from);
+    }
+
+    std::uint64_t begin_of_function(std::uint64_t address) {
+        const mapping *begin = nullptr;
+        for (const mapping &each : mappings()) {
+            if (each.from > address)
+                break;
+            if (each.is_of_file() && each.offset == 0)
+                begin = &each;
+        }
+        const elf_symbols *file = begin ? symbols_of(*begin) : nullptr;
+        if (!file || address - begin->from >= file->end - file->first)
+            return address;
+        std::uint64_t inside = address - begin->from + file->first;
+        auto next = std::ranges::upper_bound(file->functions, inside);
+        return next == file->functions.begin() ? address : *std::prev(next) - file->first + begin->from;
     }
 
     std::string name_of(std::uint64_t address) {
@@ -102,6 +131,10 @@ void process_symbols::look_again() {
 
 std::string process_symbols::name_of(std::uint64_t address) const {
     return tables_->name_of(address);
+}
+
+std::uint64_t process_symbols::begin_of_function(std::uint64_t address) const {
+    return tables_->begin_of_function(address);
 }
 
 std::string process_symbols::file_of(std::uint64_t address) const {

@@ -28,6 +28,10 @@ public:
     // (the process has ended, or is another user's).
     std::string name_of(std::uint64_t address) const;
 
+    // The address at which the function begins that the address lies in, for code without a symbol: by the tables that
+    // all programs have for unwinding. The address itself where that is not known.
+    std::uint64_t begin_of_function(std::uint64_t address) const;
+
     // The path of what is mapped there, as the map has it; may be empty.
     std::string file_of(std::uint64_t address) const;
 

@@ -149,9 +149,11 @@ std::vector<lock_change> locks_between(const process_sample *before, const proce
                          .name = each.name,
                          .from = each.from,
                          .kind = each.kind,
+                         .is_lock = each.is_lock,
                          .now = rates_of(more, each.from, seconds, bounds_of(now, each)),
                          .so_far = each.so_far,
                          .holder_was_in = each.holder_was_in,
+                         .is_held = each.is_held,
                          .waits_in = each.waits_in,
                          .held_in = each.held_in,
                          .threads = held_shares(same, each, seconds)});

@@ -47,9 +47,11 @@ struct lock_change {
     std::string name{};
     source from = source::locks;
     std::string kind{};
+    bool is_lock = true;
     rates now{};
     counts so_far{};
     std::string holder_was_in{};                     // functions, innermost first; may be empty
+    bool is_held = true;                             // by held_in's threads; else these woke the waiters
     std::vector<place_sample> waits_in{}, held_in{}; // as the look has them
     std::vector<thread_opportunity> threads{};       // of those that have ever held it; the least opportunity first
     std::optional<double> jain_opportunity{};        // of these: 1 fair; empty for fewer than two

@@ -25,7 +25,7 @@ constexpr double share_least = 0.005;
 
 place_sample sample_of(const wait_place &place) {
     const call_frame *frame = place_in_program(place.where);
-    return {.where = frame ? text_of(*frame) : "",
+    return {.where = place_in_words(place.where),
             .function = frame ? frame->function : "",
             .callers = callers_in_words(place.where, callers_shown),
             .thread = place.thread,
@@ -46,13 +46,19 @@ std::vector<place_sample> samples_of(const std::vector<wait_place> &places) {
 void put_places(const lock_profile &profile, lock_sample &lock) {
     lock.waits_in = samples_of(profile.waiters);
     lock.held_in = samples_of(profile.holders);
-    if (lock.name.empty())
+    lock.is_held = profile.is_held();
+    if (lock.name.empty() || !profile.kind.name.empty())
         lock.name = profile.name;
+    if (lock.from == source::futexes)
+        lock.kind = profile.kind.label;
 }
 
 // Its waits are as many as were seen and what these stand for.
 lock_sample sample_of(const lock_profile &profile) {
-    lock_sample found{.address = profile.address, .name = profile.name, .from = source::futexes};
+    lock_sample found{.address = profile.addresses.front(),
+                      .name = profile.name,
+                      .from = source::futexes,
+                      .is_lock = profile.kind.is != wait_class::other};
     found.so_far.waits = found.so_far.timed_waits = profile.waits;
     found.so_far.waited_ns = found.so_far.blocked_ns = profile.waited_ns;
     found.so_far.longest_wait_ns = profile.longest_ns;
@@ -60,10 +66,42 @@ lock_sample sample_of(const lock_profile &profile) {
     return found;
 }
 
+// The kernel has counted the words that look like locks'. What it has not is as many waits as were seen, and what these
+// stand for.
+void put_into(process_sample &process, const lock_profile &profile) {
+    auto is_of_it = [&](const lock_sample &each) {
+        return std::ranges::binary_search(profile.addresses, each.address);
+    };
+    auto known = std::ranges::find_if(process.each_lock, is_of_it);
+    if (known != process.each_lock.end() && (known->from == source::locks || profile.kind.name.empty())) {
+        put_places(profile, *known);
+        return;
+    }
+    lock_sample found = sample_of(profile);
+    counts uncounted = found.so_far;
+    for (const lock_sample &each : process.each_lock) {
+        if (!is_of_it(each))
+            continue;
+        uncounted.waits -= std::min(each.so_far.waits, uncounted.waits);
+        uncounted.waited_ns -= std::min(each.so_far.waited_ns, uncounted.waited_ns);
+    }
+    std::erase_if(process.each_lock, is_of_it);
+    process.each_lock.push_back(found);
+    if (profile.kind.is != wait_class::lock || !process.futexes)
+        return;
+    counts &sum = *process.futexes;
+    sum.waits += uncounted.waits;
+    sum.timed_waits += uncounted.waits;
+    sum.waited_ns += uncounted.waited_ns;
+    sum.blocked_ns += uncounted.waited_ns;
+    sum.other_sleeps -= std::min(uncounted.waits, sum.other_sleeps);
+    sum.longest_wait_ns = std::max(sum.longest_wait_ns, found.so_far.longest_wait_ns);
+}
+
 } // namespace
 
 struct lock_places::watched {
-    wait_watch watch{{.everybody = true, .locks_alone = false, .all_of_slot = waits_of_slot}};
+    wait_watch watch{{.everybody = true, .locks_alone = false, .preemptions = false, .all_of_slot = waits_of_slot}};
     wait_log log;
     wait_profile profile;
     std::mutex one_at_a_time;
@@ -104,13 +142,8 @@ void lock_places::add_to(process_sample &process) {
     for (const watched_process &each : watched_->profile.processes()) {
         if (process_id{.pid = each.pid, .started_ticks = ticks_of(each.started_ns)} != process.id)
             continue;
-        for (const lock_profile &profile : watched_->profile.of(each, watched_->log)) {
-            auto lock = std::ranges::find(process.each_lock, profile.address, &lock_sample::address);
-            if (lock != process.each_lock.end())
-                put_places(profile, *lock);
-            else if (profile.is_of_language)
-                process.each_lock.push_back(sample_of(profile));
-        }
+        for (const lock_profile &profile : watched_->profile.of(each, watched_->log))
+            put_into(process, profile);
     }
 }
 

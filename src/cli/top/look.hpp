@@ -75,14 +75,16 @@ struct lock_sample {
     std::uint64_t address = 0;
     std::string name{}; // a symbol or a place in the program; may be empty
     source from = source::locks;
-    std::string kind{}; // of lock; may be empty
+    std::string kind{};  // of lock; may be empty
+    bool is_lock = true; // else a condition, a semaphore, or what nobody can tell
     counts so_far{};
     std::uint64_t creation_site = 0;           // in the program's code; 0: not known
     std::vector<std::uint64_t> holder_stack{}; // where one was that was preempted lately; innermost first
     std::string holder_was_in{};               // the same, in names
     std::vector<place_sample> waits_in{};      // since we look; the most time first
-    std::vector<place_sample> held_in{};       // of threads that held it while others waited; likewise
-    std::vector<hold_sample> holds{};          // of the threads that live and have held it; in no order
+    bool is_held = true; // by those that wake its waiters; else they woke them, and that is all that is known
+    std::vector<place_sample> held_in{}; // of threads that held it while others waited; likewise
+    std::vector<hold_sample> holds{};    // of the threads that live and have held it; in no order
 };
 
 // How many locks a rule of its HOLDFAST_CONF matched.

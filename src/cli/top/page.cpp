@@ -99,7 +99,7 @@ std::string first_columns(const row &what, const division &how) {
     std::size_t columns = user_columns + 1 + how.name_columns;
     std::string branch = locale_is_utf8() ? "└ " : "` ";
     return std::string(pid_columns + 1, ' ') + fitted(branch + lock_label(*what.lock), columns) + " " +
-           fitted(what.lock->from == source::locks ? what.lock->kind : "futex", sees_columns);
+           fitted(what.lock->kind.empty() ? "futex" : what.lock->kind, sees_columns);
 }
 
 line cut(std::string text, style how, std::size_t columns) {
@@ -298,12 +298,13 @@ std::string holders_in_words(const lock_change &lock, std::size_t columns) {
     for (const place_sample &each : holders) {
         if (each.share < least)
             continue;
-        std::string word = fmt::format("{}{} ({}) {}{}",
-                                       !words.empty() ? ", "
-                                       : of_waiting   ? "held, of the time waited, by: "
-                                                      : "held by: ",
-                                       each.thread_name.empty() ? "thread" : each.thread_name, each.thread,
-                                       in_percent(each.share), each.where.empty() ? "" : " in " + each.where);
+        std::string word = fmt::format(
+            "{}{} ({}) {}{}",
+            !words.empty() ? ", "
+            : of_waiting   ? (lock.is_held ? "held, of the time waited, by: " : "woken, of the time waited, by: ")
+                           : "held by: ",
+            each.thread_name.empty() ? "thread" : each.thread_name, each.thread, in_percent(each.share),
+            each.where.empty() ? "" : " in " + each.where);
         if (columns_of(words + word) > columns && !words.empty())
             break;
         words += word;
@@ -362,8 +363,10 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
         lines.push_back(cut(text, how, size.columns));
     };
     add(fmt::format("{} {}: {} {} at {:#x}", what.process->name, what.process->id.pid,
-                    lock.from == source::locks ? lock.kind : std::string("futex, as the kernel sees it:"), lock.name,
-                    lock.address),
+                    lock.from == source::locks ? lock.kind
+                    : lock.kind.empty()        ? "futex, as the kernel sees it:"
+                                               : lock.kind + ", as the kernel sees it:",
+                    lock.name, lock.address),
         style::title);
     lines.push_back(table_heading(size.columns));
     lines.push_back(table_line(what, size.columns));

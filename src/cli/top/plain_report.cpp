@@ -6,6 +6,7 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <optional>
+#include <string_view>
 
 #include "cli/top/page.hpp"
 
@@ -99,6 +100,8 @@ json json_of(const lock_change &lock) {
     return {{"address", fmt::format("{:#x}", lock.address)},
             {"name", lock.name},
             {"kind", lock.kind},
+            {"is_lock", lock.is_lock},
+            {"is_held", lock.is_held},
             {"from", name_of(lock.from)},
             {"holder_was_in", lock.holder_was_in},
             {"waits_in", json_of(lock.waits_in, false)},
@@ -151,6 +154,77 @@ json json_of(const change &what, const ranking &how) {
             {"preemptions_per_s", what.preemptions_per_s()},
             {"monitors", std::move(monitors)},
             {"processes", std::move(processes)}};
+}
+
+namespace {
+
+// As RFC 4180 has it. A spreadsheet takes what begins like a formula for one.
+std::string field(const std::string &text) {
+    bool is_formula = !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
+    std::string quoted = is_formula ? "\"'" : "\"";
+    for (char each : text)
+        quoted += each == '"' ? "\"\"" : std::string(1, each);
+    return quoted + '"';
+}
+
+std::string field(std::optional<double> value) {
+    return value ? fmt::format("{:.6g}", *value) : "";
+}
+
+std::string csv_line(const std::string &time, const row &what) {
+    const rates &now = what.lock ? what.lock->now : what.process->now;
+    const counts &so_far = what.lock ? what.lock->so_far : what.process->so_far;
+    auto place = [&](const std::vector<place_sample> lock_change::*places) {
+        return what.lock && !(what.lock->*places).empty() ? (what.lock->*places).front().where : "";
+    };
+    const std::string fields[] = {
+        time,
+        what.lock ? "lock" : "process",
+        std::to_string(what.process->id.pid),
+        field(what.process->user),
+        field(what.process->name),
+        name_of(what.lock ? what.lock->from : what.process->from),
+        what.lock ? fmt::format("{:#x}", what.lock->address) : "",
+        field(what.lock ? what.lock->name : ""),
+        field(what.lock ? what.lock->kind : ""),
+        what.lock ? (what.lock->is_lock ? "1" : "0") : "",
+        field(now.acquisitions_per_s),
+        field(now.contended_share),
+        field(now.waits_per_s),
+        field(nothing_was_timed(now) ? std::nullopt : std::optional(now.waiters)),
+        std::to_string(now.waiting_now),
+        field(now.mean_wait_ns),
+        field(now.spun_share),
+        field(now.preemptions_per_s),
+        field(now.holders),
+        field(now.holders_within),
+        field(now.other_sleeps_per_s),
+        std::to_string(so_far.longest_wait_ns),
+        std::to_string(so_far.longest_hold_ns),
+        std::to_string(so_far.preempted_ns),
+        field(place(&lock_change::waits_in)),
+        field(place(&lock_change::held_in)),
+    };
+    std::string line;
+    for (const std::string &each : fields)
+        line += (line.empty() ? "" : ",") + each;
+    return line + "\n";
+}
+
+} // namespace
+
+std::string csv_heading() {
+    return "time,what,pid,user,program,from,address,lock,kind,is_lock,acquisitions_per_s,contended_share,waits_per_s,"
+           "waiters,waiting_now,mean_wait_ns,spun_share,preemptions_per_s,holders,holders_within,other_sleeps_per_s,"
+           "longest_wait_ns,longest_hold_ns,preempted_ns,waits_in,held_in\n";
+}
+
+std::string csv_of(const change &what, const ranking &how, std::size_t locks_of_each) {
+    std::string text, time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    std::vector<process_change> processes = ranked(what.processes, how);
+    for (const row &each : rows_of(processes, locks_of_each))
+        text += csv_line(time, each);
+    return text;
 }
 
 std::string text_of(const change &what, const ranking &how, std::size_t locks_of_each) {

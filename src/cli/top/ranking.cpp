@@ -43,7 +43,10 @@ bool goes_before(const process_change &a, const process_change &b, sort_key by) 
     return a.id < b.id;
 }
 
+// Idle threads sleep for conditions all the time: those come last.
 bool lock_goes_before(const lock_change &a, const lock_change &b, sort_key by) {
+    if (a.is_lock != b.is_lock)
+        return a.is_lock;
     double first = weight(a.now, by), second = weight(b.now, by);
     if (first != second)
         return first > second;

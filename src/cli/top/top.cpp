@@ -27,6 +27,7 @@ struct top_options {
     std::size_t locks = 3;
     bool batch = false;
     bool json = false;
+    bool csv = false;
     bool no_futexes = false;
     bool stacks = false;
     std::uint64_t looks = 0; // without end
@@ -43,6 +44,8 @@ void print(const top::change &what, const top_options &options) {
     constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
     if (options.json)
         fmt::print("{}\n", top::json_of(what, options.how).dump(-1, ' ', false, replace));
+    else if (options.csv)
+        fmt::print("{}", top::csv_of(what, options.how, options.locks));
     else
         fmt::print("{}\n", top::text_of(what, options.how, options.locks));
     if (std::fflush(stdout) != 0)
@@ -50,6 +53,8 @@ void print(const top::change &what, const top_options &options) {
 }
 
 int show_batch(const top_options &options) {
+    if (options.csv)
+        fmt::print("{}", top::csv_heading());
     top::observer eyes(options.what);
     top::look before = eyes.take();
     for (std::uint64_t i = 0; options.looks == 0 || i < options.looks; i++) {
@@ -62,8 +67,10 @@ int show_batch(const top_options &options) {
 }
 
 int show(top_options options) {
-    if (!options.batch && (options.json || options.looks != 0))
-        throw usage_error("--json and -n are for scripts: add --batch");
+    if (!options.batch && (options.json || options.csv || options.looks != 0))
+        throw usage_error("--json, --csv and -n are for scripts: add --batch");
+    if (options.json && options.csv)
+        throw usage_error("what is printed is either JSON or CSV: give --json or --csv");
     if (options.stacks && options.no_futexes)
         throw usage_error("--stacks are of what --no-futexes leaves out: give one");
     options.how.by = *top::sort_key_named(options.sort);
@@ -105,6 +112,8 @@ void add_top(CLI::App &app, action &chosen) {
         ->type_name("N")
         ->check(from_to(std::uint64_t{1}, std::uint64_t{1} << 32));
     verb->add_flag("--json", options->json, "With --batch: print a line of JSON for each look");
+    verb->add_flag("--csv", options->csv,
+                   "With --batch: print comma-separated values, a line for each process and lock");
     verb->add_option("--locks", options->locks, "With --batch: how many locks of each program to show")
         ->type_name("N")
         ->check(from_to(0, 4096))
@@ -116,6 +125,7 @@ void add_top(CLI::App &app, action &chosen) {
                  "  sudo holdfast top --stacks\n"
                  "  sudo holdfast top --sort preemptions --filter mysqld\n"
                  "  holdfast top --batch -n 1 --delay 5\n"
+                 "  holdfast top --batch --csv --delay 10 > locks.csv\n"
                  "  holdfast top --batch --json -n 10 | jq '.processes[] | {name, waiters: .now.waiters}'");
     verb->callback([options, &chosen] { chosen = [options] { return show(*options); }; });
 }

@@ -26,6 +26,16 @@ const call_frame *place_in_program(const call_chain &chain);
 // The outermost function of the C library's before that: "pthread_mutex_lock", "pthread_cond_wait". May be empty.
 std::string lock_function_in(const call_chain &chain);
 
+// Has it a name of its own, or only a file and an offset?
+bool is_named(const call_frame &frame);
+
+// " < .. < handler::ha_update_row": the first of the program's functions around its place that has a name; may be
+// empty.
+std::string named_caller_of(const call_chain &chain);
+
+// place_in_program in words, with the caller that has a name where it has none itself.
+std::string place_in_words(const call_chain &chain);
+
 // "lookup_in_cache (cache.cpp:120)"
 std::string text_of(const call_frame &frame);
 

@@ -52,6 +52,15 @@ struct lock_wait {
     std::uint64_t stands_for_ns() const { return took_ns() * weight; }
 };
 
+// A thread that left the CPU unwillingly while others waited for the lock that it gave back next.
+struct holder_preemption {
+    watched_process process{};
+    std::uint32_t thread = 0;
+    std::uint64_t address = 0;
+    std::uint64_t begun_ns = 0, ended_ns = 0; // CLOCK_MONOTONIC
+    auto operator<=>(const holder_preemption &) const = default;
+};
+
 using futex_key = std::pair<watched_process, std::uint64_t>; // by its address
 
 // What names the parts of waits: chains where they are kept, threads and futexes by what was noted of them.

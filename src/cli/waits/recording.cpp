@@ -45,6 +45,19 @@ watched_process process_of(const json &made) {
 constexpr auto fields_of_wait = {"process",  "waiter",   "address",  "for_lock",    "weight", "begun_ns",
                                  "ended_ns", "waits_at", "releaser", "released_ns", "held_by"};
 
+constexpr auto fields_of_preemption = {"process", "thread", "address", "begun_ns", "ended_ns"};
+
+holder_preemption preemption_of(const json &made, const std::vector<watched_process> &processes) {
+    holder_preemption found{.process = processes.at(made.at(0).get<std::size_t>()),
+                            .thread = made.at(1).get<std::uint32_t>(),
+                            .address = made.at(2).get<std::uint64_t>(),
+                            .begun_ns = made.at(3).get<std::uint64_t>(),
+                            .ended_ns = made.at(4).get<std::uint64_t>()};
+    if (found.ended_ns < found.begun_ns)
+        throw std::out_of_range("a preemption that ends before it begins");
+    return found;
+}
+
 json json_of(const lock_wait &wait, std::size_t process) {
     json holders = json::array();
     for (const wait_for_holder &each : wait.held_by)
@@ -107,6 +120,13 @@ bool recording::add(const lock_wait &wait, const wait_names &names) {
     return true;
 }
 
+void recording::add(const holder_preemption &of, const wait_names &names) {
+    if (preemptions_.size() >= waits_max)
+        return;
+    threads_.try_emplace({of.process, of.thread}, names.thread_name(of.process, of.thread));
+    preemptions_.push_back(of);
+}
+
 std::vector<watched_process> recording::processes() const {
     std::set<watched_process> found;
     for (const lock_wait &each : waits_)
@@ -143,6 +163,15 @@ std::string recording::text() const {
         auto process = std::ranges::lower_bound(all, each.process);
         made["waits"].push_back(json_of(each, static_cast<std::size_t>(process - all.begin())));
     }
+    made["fields_of_preemption"] = fields_of_preemption;
+    made["preemptions"] = json::array();
+    for (const holder_preemption &each : preemptions_) {
+        auto process = std::ranges::lower_bound(all, each.process);
+        if (process == all.end() || *process != each.process)
+            continue; // none of its waits is kept
+        made["preemptions"].push_back(
+            json::array({process - all.begin(), each.thread, each.address, each.begun_ns, each.ended_ns}));
+    }
     return made.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -172,6 +201,8 @@ std::optional<recording> recording::read(const std::string &text) {
         }
         for (const json &each : made.at("waits"))
             found.waits_.push_back(wait_of(each, processes, found.chains_.size()));
+        for (const json &each : made.value("preemptions", json::array()))
+            found.preemptions_.push_back(preemption_of(each, processes));
     } catch (const std::exception &) {
         throw usage_error("it is a recording that is not whole: record again");
     }

@@ -22,6 +22,8 @@ public:
     nlohmann::ordered_json &about() { return about_; }
     const nlohmann::ordered_json &about() const { return about_; }
     const std::vector<lock_wait> &waits() const { return waits_; } // in the order of their ends
+    const std::vector<holder_preemption> &preemptions() const { return preemptions_; }
+    void add(const holder_preemption &of, const wait_names &names);
     std::vector<watched_process> processes() const;
 
     const call_chain &chain(chain_number number) const override;
@@ -38,6 +40,7 @@ private:
 
     nlohmann::ordered_json about_;
     std::vector<lock_wait> waits_;
+    std::vector<holder_preemption> preemptions_;
     std::vector<call_chain> chains_ = {{}};
     std::map<chain_number, chain_number> kept_as_ = {{no_chain, no_chain}};
 };

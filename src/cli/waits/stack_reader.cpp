@@ -20,10 +20,11 @@ namespace {
 constexpr std::uint64_t looks_apart_ns = 1'000'000'000;
 
 // Files whose functions stand between a program and its locks.
-constexpr std::array<std::string_view, 8> files_of_locks = {"libc.so",     "libc-",        "libpthread", "ld-linux",
-                                                            "libholdfast", "libstdc++.so", "ld-musl",    "libc++"};
+constexpr std::array<std::string_view, 9> files_of_locks = {
+    "libc.so", "libc-", "libpthread", "ld-linux", "libholdfast", "libstdc++.so", "ld-musl", "libc++", "libjvm.so"};
 // And functions that compilers put into the program itself.
-constexpr std::array<std::string_view, 4> functions_of_locks = {"std::", "__gthread", "pthread_", "__gnu_cxx::"};
+constexpr std::array<std::string_view, 7> functions_of_locks = {
+    "std::", "__gthread", "pthread_", "__gnu_cxx::", "__invoke", "_M_invoke", "_M_run"};
 
 template <class List>
 bool begins_like_one_of(std::string_view name, const List &beginnings) {
@@ -56,6 +57,8 @@ const call_chain &stack_reader::frames_at(known_process &process, std::uint64_t 
     if (!is_new)
         return place->second;
     std::string symbol = process.symbols.name_of(address);
+    if (symbol == "[anonymous]")
+        symbol = process.made_at_run_time.name_of(address);
     std::string file = std::filesystem::path(process.symbols.file_of(address)).filename().string();
     bool in_file_of_locks = begins_like_one_of(file, files_of_locks);
     bool has_symbol = !symbol.starts_with(file + "+") && !symbol.starts_with('[');
@@ -67,6 +70,8 @@ const call_chain &stack_reader::frames_at(known_process &process, std::uint64_t 
     if (frames.empty())
         frames.emplace_back();
     // What the file itself calls its function is what other tools show, too.
+    if (!has_symbol && symbol.starts_with(file + "+"))
+        symbol = process.symbols.name_of(process.symbols.begin_of_function(address));
     if (has_symbol || frames.back().function.empty())
         frames.back().function = function_in(symbol, has_symbol);
     // What our own functions are called tells nobody anything.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "cli/symbols/code_map.hpp"
 #include "cli/symbols/process_symbols.hpp"
 #include "cli/symbols/unwinder.hpp"
 #include "cli/waits/call_chain.hpp"
@@ -31,9 +32,10 @@ public:
 private:
     struct known_process {
         known_process(pid_t pid, std::shared_ptr<symbol_files> files)
-            : symbols(pid, std::move(files)), stacks(pid), looked_ns(hf_monotonic_ns()) {}
+            : symbols(pid, std::move(files)), stacks(pid), made_at_run_time(pid), looked_ns(hf_monotonic_ns()) {}
         process_symbols symbols;
         unwinder stacks;
+        code_map made_at_run_time;
         std::uint64_t looked_ns;                                 // for libraries that were loaded later
         std::map<std::uint64_t, call_chain> frames;              // by address: several where functions are inlined
         std::map<std::vector<std::uint64_t>, chain_number> seen; // by addresses

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <fstream>
+#include <iterator>
+#include <utility>
 
 #include "cli/common/say.hpp"
+#include "cli/waits/wait_kind.hpp"
 
 namespace holdfast::cli {
 namespace {
 
 constexpr std::size_t releases_kept = 4096; // of each lock
+constexpr std::size_t absences_kept = 64;   // of each thread
 
 lock_wait begun(const hf_wait_event &event) {
     return {.process = {.pid = static_cast<pid_t>(event.process), .started_ns = event.process_started_ns},
@@ -35,9 +39,36 @@ void wait_log::note_release(lock_wait &wait, const release &more) {
         all.pop_front();
 }
 
+// Those that began and ended while it held the lock: what it had before is not known.
+void wait_log::note_preemptions(const lock_wait &wait, std::uint32_t holder, std::uint64_t from_ns,
+                                std::uint64_t until_ns) {
+    auto known = absences_.find({wait.process, holder});
+    if (known == absences_.end())
+        return;
+    for (const absence &each : known->second) {
+        holder_preemption found{.process = wait.process,
+                                .thread = holder,
+                                .address = wait.address,
+                                .begun_ns = std::max(each.begun_ns, from_ns),
+                                .ended_ns = std::min(each.ended_ns, until_ns)};
+        if (found.begun_ns >= found.ended_ns)
+            continue;
+        found.begun_ns = each.begun_ns; // as a whole: others see another part of it
+        found.ended_ns = each.ended_ns;
+        if (told_.insert(found).second)
+            preemptions_.push_back(found);
+    }
+}
+
+std::vector<holder_preemption> wait_log::take_preemptions() {
+    if (told_.size() > releases_kept)
+        told_.erase(told_.begin(), std::next(told_.begin(), static_cast<std::ptrdiff_t>(told_.size() / 2)));
+    return std::exchange(preemptions_, {});
+}
+
 // A lock that is held for long, and then handed from one waiter to the next, was held by the first for nearly all of
 // each one's wait, although each is woken by the one before.
-void wait_log::put_holders(lock_wait &wait) const {
+void wait_log::put_holders(lock_wait &wait) {
     auto known = releases_.find({wait.process, wait.address});
     if (known == releases_.end() || wait.releaser == 0)
         return;
@@ -53,6 +84,8 @@ void wait_log::put_holders(lock_wait &wait) const {
         if (same == wait.held_by.end())
             same = wait.held_by.insert(same, {.thread = each->thread, .released_at = each->released_at});
         same->ns += until_ns - std::min(since_ns, until_ns);
+        if (wait.for_lock)
+            note_preemptions(wait, each->thread, since_ns, each->at_ns);
         since_ns = until_ns;
     }
 }
@@ -60,6 +93,14 @@ void wait_log::put_holders(lock_wait &wait) const {
 // CPUs tell in an order of their own, but each event has its place in the ring before the next one of the same wait is
 // made: a thread is woken after it has left, and comes back after it was woken.
 void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sink &ended) {
+    if (event.kind == HF_THREAD_PREEMPTED) {
+        lock_wait of = begun(event);
+        std::deque<absence> &all = absences_[{of.process, event.thread}];
+        all.push_back({.begun_ns = event.begun_ns, .ended_ns = event.at_ns});
+        if (all.size() > absences_kept)
+            all.pop_front();
+        return;
+    }
     wait_key key(event.waiter, event.begun_ns);
     if (event.kind == HF_WAIT_BEGINS && stack) {
         lock_wait wait = begun(event);
@@ -68,6 +109,9 @@ void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sin
         auto [symbol, is_new] = symbols_.try_emplace({wait.process, wait.address});
         if (is_new)
             symbol->second = stacks_.name_of_data(wait.process, wait.address);
+        // Reader-writer locks' words do not look like locks'.
+        wait_kind kind = kind_of(stacks_.chain(wait.waits_at), symbol->second, wait.for_lock);
+        wait.for_lock |= kind.is == wait_class::lock && kind.name.empty();
         open_.insert_or_assign(key, wait);
         return;
     }
@@ -79,9 +123,12 @@ void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sin
         note_release(wait,
                      {.at_ns = event.at_ns, .thread = event.thread, .released_at = stacks_.read(wait.process, *stack)});
     } else if (event.kind == HF_WAIT_ENDS) {
-        wait.ended_ns = event.at_ns;
-        put_holders(wait);
-        ended(wait);
+        // The kernel hides a switch now and then. Who was woken has waited to that moment at the least.
+        wait.ended_ns = event.at_ns == 0 ? wait.released_ns : event.at_ns;
+        if (wait.ended_ns >= wait.begun_ns) {
+            put_holders(wait);
+            ended(wait);
+        }
         open_.erase(place);
     }
 }
@@ -92,7 +139,7 @@ void wait_log::read(const wait_watch &watch, const sink &ended) {
 
 void wait_log::end_all(std::uint64_t now_ns, const sink &ended) {
     for (auto &[key, wait] : open_) {
-        wait.ended_ns = std::max(now_ns, wait.begun_ns);
+        wait.ended_ns = std::max(wait.releaser == 0 ? now_ns : wait.released_ns, wait.begun_ns);
         put_holders(wait);
         ended(wait);
     }
@@ -111,6 +158,8 @@ void wait_log::forget_ended() {
     auto is_of_ended = [&ended](const auto &each) { return ended(each.first.first); };
     std::erase_if(open_, [&ended](const auto &each) { return ended(each.second.process); });
     std::erase_if(releases_, is_of_ended);
+    std::erase_if(absences_, is_of_ended);
+    std::erase_if(told_, [&ended](const auto &each) { return ended(each.process); });
     std::erase_if(threads_, is_of_ended);
     std::erase_if(symbols_, is_of_ended);
 }

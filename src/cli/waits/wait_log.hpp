@@ -6,8 +6,10 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/waits/lock_wait.hpp"
 #include "cli/waits/stack_reader.hpp"
@@ -26,6 +28,9 @@ public:
     // Lets go of what is known of processes that have ended, chains apart.
     void forget_ended();
 
+    // Preemptions of holders that have been found since the last call, each once.
+    std::vector<holder_preemption> take_preemptions();
+
     const call_chain &chain(chain_number number) const override { return stacks_.chain(number); }
 
 private:
@@ -36,15 +41,24 @@ private:
         chain_number released_at = no_chain;
     };
 
+    // Of a thread, whatever it held.
+    struct absence {
+        std::uint64_t begun_ns = 0, ended_ns = 0;
+    };
+
     void note_release(lock_wait &wait, const release &more);
-    void put_holders(lock_wait &wait) const;
+    void note_preemptions(const lock_wait &wait, std::uint32_t holder, std::uint64_t from_ns, std::uint64_t until_ns);
+    void put_holders(lock_wait &wait);
     void take(const hf_wait_event &event, const hf_stack *stack, const sink &ended);
     void meet(const watched_process &process, std::uint32_t thread);
 
     using wait_key = std::pair<std::uint32_t, std::uint64_t>; // its thread and its begin
     stack_reader stacks_;
     std::map<wait_key, lock_wait> open_;
-    std::map<futex_key, std::deque<release>> releases_; // the last ones
+    std::map<futex_key, std::deque<release>> releases_;                                 // the last ones
+    std::map<std::pair<watched_process, std::uint32_t>, std::deque<absence>> absences_; // of threads; the last ones
+    std::set<holder_preemption> told_;           // of these, those that are found
+    std::vector<holder_preemption> preemptions_; // that are not taken yet
 };
 
 } // namespace holdfast::cli

@@ -48,41 +48,18 @@ private:
     std::map<key, std::pair<wait_place, std::uint64_t>> found_;
 };
 
-bool some_frame(const call_chain &chain, std::string_view beginning) {
-    return std::ranges::any_of(chain, [&](const auto &each) { return each.function.starts_with(beginning); });
-}
-
-// CPython's, whose words all lie in one object: a condition variable's and a mutex's. Since it is handed on by signals,
-// its sleeps do not look like a lock's.
-bool is_gil(const std::string &symbol) {
-    return symbol.starts_with("_PyRuntime");
-}
-
-// What sleeps of programs with a machine of their own are for, as far as their symbols tell.
-std::string kind_in_words(const call_chain &chain) {
-    if (some_frame(chain, "ObjectMonitor::"))
-        return "a monitor of Java's";
-    if (some_frame(chain, "Unsafe_Park"))
-        return "a lock of java.util.concurrent";
-    if (some_frame(chain, "libjvm.so+"))
-        return "Java's machine: a monitor, a lock, or a thread of its own";
-    if (some_frame(chain, "runtime.futex"))
-        return "Go's scheduler: goroutines that wait for locks are not seen by the kernel";
-    return "";
-}
-
 const call_chain &commonest(const std::vector<wait_place> &places) {
     static const call_chain nowhere;
     return places.empty() ? nowhere : places.front().where;
 }
 
-std::string name_of(std::uint64_t address, const std::string &symbol, const call_chain &waiter) {
-    if (is_gil(symbol))
-        return "Python's GIL";
+std::string name_of(std::uint64_t address, const wait_kind &kind, const std::string &symbol, const call_chain &waiter) {
+    if (!kind.name.empty())
+        return kind.name;
+    if (kind.label == "malloc")
+        return fmt::format("{:#x} an arena of malloc's", address);
     if (!symbol.empty())
-        return symbol;
-    if (std::string kind = kind_in_words(waiter); !kind.empty())
-        return fmt::format("{:#x} {}", address, kind);
+        return object_of(kind, symbol);
     const call_frame *place = place_in_program(waiter);
     return place ? fmt::format("{:#x} waited for in {}", address, place->function) : fmt::format("{:#x}", address);
 }
@@ -96,72 +73,105 @@ void wait_profile::sum::add(std::uint64_t weight, std::uint64_t ns) {
 }
 
 void wait_profile::add(const lock_wait &wait) {
-    lock_sums &lock = locks_[{wait.process, wait.address}];
-    lock.for_lock |= wait.for_lock;
-    lock.all.add(wait.weight, wait.took_ns());
-    lock.longest_ns = std::max(lock.longest_ns, wait.took_ns());
-    lock.waiters[wait.waits_at].add(wait.weight, wait.took_ns());
+    sums_there &here = words_[{wait.process, wait.address}][wait.waits_at];
+    here.for_lock |= wait.for_lock;
+    here.all.add(wait.weight, wait.took_ns());
+    here.longest_ns = std::max(here.longest_ns, wait.took_ns());
     for (const wait_for_holder &each : wait.held_by)
-        lock.holders[{each.thread, each.released_at}].add(wait.weight, each.ns);
+        here.holders[{each.thread, each.released_at}].add(wait.weight, each.ns);
 }
 
-lock_profile wait_profile::profile_of(const futex_key &key, const lock_sums &sums, const wait_names &names) {
-    const auto &[process, address] = key;
-    places waiters, holders;
-    std::uint64_t released_ns = 0;
-    for (const auto &[chain, of] : sums.waiters)
-        waiters.add(names.chain(chain), 0, of);
-    for (const auto &[who, of] : sums.holders) {
-        holders.add(names.chain(who.second), who.first, of);
-        released_ns += of.waited_ns;
+// What is one thing to those that wait for it.
+struct wait_profile::group {
+    wait_kind kind;
+    std::vector<std::pair<futex_key, chain_number>> members; // in ascending order
+    std::vector<const sums_there *> sums;                    // theirs
+
+    lock_profile profile(const wait_names &names) const {
+        lock_profile found{.kind = kind};
+        places waiters, holders;
+        std::uint64_t released_ns = 0;
+        for (std::size_t i = 0; i < members.size(); i++) {
+            const auto &[key, chain] = members[i];
+            const sums_there &each = *sums[i];
+            if (found.addresses.empty() || found.addresses.back() != key.second)
+                found.addresses.push_back(key.second);
+            found.waits += each.all.waits;
+            found.waited_ns += each.all.waited_ns;
+            found.seen += each.all.seen;
+            found.longest_ns = std::max(found.longest_ns, each.longest_ns);
+            waiters.add(names.chain(chain), 0, each.all);
+            for (const auto &[who, of] : each.holders) {
+                holders.add(names.chain(who.second), who.first, of);
+                released_ns += of.waited_ns;
+            }
+        }
+        const auto &[process, address] = members.front().first;
+        found.waiters = waiters.by_time(found.waited_ns);
+        found.holders = holders.by_time(released_ns);
+        for (wait_place &each : found.holders)
+            each.thread_name = names.thread_name(process, each.thread);
+        found.name = name_of(address, kind, names.symbol_at(process, address), commonest(found.waiters));
+        if (!found.waiters.empty())
+            found.function = lock_function_in(found.waiters.front().where);
+        return found;
     }
-    lock_profile found{.address = address,
-                       .for_lock = sums.for_lock,
-                       .name = "",
-                       .function = "",
-                       .waits = sums.all.waits,
-                       .waited_ns = sums.all.waited_ns,
-                       .longest_ns = sums.longest_ns,
-                       .seen = sums.all.seen,
-                       .waiters = waiters.by_time(sums.all.waited_ns),
-                       .holders = holders.by_time(released_ns)};
-    for (wait_place &each : found.holders)
-        each.thread_name = names.thread_name(process, each.thread);
-    std::string symbol = names.symbol_at(process, address);
-    found.name = name_of(address, symbol, commonest(found.waiters));
-    found.is_of_language = is_gil(symbol);
-    found.for_lock |= found.is_of_language;
-    if (!found.waiters.empty())
-        found.function = lock_function_in(found.waiters.front().where);
-    return found;
+};
+
+std::vector<wait_profile::group> wait_profile::groups_of(const watched_process &process,
+                                                         const wait_names &names) const {
+    std::map<std::tuple<wait_class, std::string, std::uint64_t>, group> found;
+    for (auto word = words_.lower_bound({process, 0}); word != words_.end() && word->first.first == process; ++word) {
+        std::string symbol = names.symbol_at(process, word->first.second);
+        for (const auto &[chain, sums] : word->second) {
+            wait_kind kind = kind_of(names.chain(chain), symbol, sums.for_lock);
+            std::uint64_t object = kind.name.empty() ? object_of(kind, word->first.second) : 0;
+            // A word that nothing is known of but its name is one thing, wherever it is waited for.
+            group &of = found.try_emplace({kind.is, kind.name, object}, group{.kind = kind, .members = {}, .sums = {}})
+                            .first->second;
+            of.members.emplace_back(word->first, chain);
+            of.sums.push_back(&sums);
+        }
+    }
+    std::vector<group> groups;
+    for (auto &[key, each] : found)
+        groups.push_back(std::move(each));
+    return groups;
 }
 
 std::vector<lock_profile> wait_profile::of(const watched_process &process, const wait_names &names) const {
     std::vector<lock_profile> found;
-    for (auto each = locks_.lower_bound({process, 0}); each != locks_.end() && each->first.first == process; ++each)
-        found.push_back(profile_of(each->first, each->second, names));
+    for (const group &each : groups_of(process, names))
+        found.push_back(each.profile(names));
     std::ranges::stable_sort(found, waited_longer<lock_profile, lock_profile>);
     return found;
 }
 
 std::vector<watched_process> wait_profile::processes() const {
     std::vector<watched_process> found;
-    for (const auto &[key, sums] : locks_) {
+    for (const auto &[key, sums] : words_) {
         if (found.empty() || found.back() != key.first)
             found.push_back(key.first);
     }
     return found;
 }
 
-std::map<futex_key, std::string> wait_profile::lock_names(const wait_names &names) const {
-    std::map<futex_key, std::string> found;
-    for (const auto &[key, sums] : locks_)
-        found.emplace(key, profile_of(key, sums, names).name);
+waited_things wait_profile::things(const wait_names &names) const {
+    waited_things found;
+    for (const watched_process &process : processes()) {
+        for (const group &each : groups_of(process, names)) {
+            lock_profile profile = each.profile(names);
+            for (const auto &member : each.members)
+                found.known_.emplace(member, waited_things::thing{.name = profile.name,
+                                                                  .is_held = profile.is_held(),
+                                                                  .is_lock = each.kind.is == wait_class::lock});
+        }
+    }
     return found;
 }
 
 void wait_profile::forget(const watched_process &process) {
-    std::erase_if(locks_, [&](const auto &each) { return each.first.first == process; });
+    std::erase_if(words_, [&](const auto &each) { return each.first.first == process; });
 }
 
 } // namespace holdfast::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/waits/lock_wait.hpp"
+#include "cli/waits/wait_kind.hpp"
 
 namespace holdfast::cli {
 
@@ -24,29 +25,52 @@ struct wait_place {
 };
 
 struct lock_profile {
-    std::uint64_t address = 0;
-    bool for_lock = false;
-    bool is_of_language = false; // Python's GIL, whose sleeps do not look like a lock's
-    std::string name{};          // a symbol, a kind that is known, or the address and where it is waited for
-    std::string function{};      // of the library that it was waited in: "pthread_mutex_lock"; may be empty
+    std::vector<std::uint64_t> addresses{}; // of its words, in ascending order
+    wait_kind kind{};
+    std::string name{};     // a symbol, a kind that is known, or the address and where it is waited for
+    std::string function{}; // of the library that it was waited in: "pthread_mutex_lock"; may be empty
     std::uint64_t waits = 0;
     std::uint64_t waited_ns = 0;
     std::uint64_t longest_ns = 0;
     std::uint64_t seen = 0;            // of the waits, those that these figures rest on
     std::vector<wait_place> waiters{}; // by place; the most time first
     std::vector<wait_place> holders{}; // by thread and place: those whose release ended waits
+
+    // Did those that woke its waiters hold it? Else they woke them, and that is all that is known.
+    bool is_held() const { return kind.is == wait_class::lock && !kind.parks; }
+};
+
+// What each wait of a process was for: by its futex and where the waiter was, since threads of some machines sleep at
+// one word of their own for whatever they wait.
+class waited_things {
+public:
+    struct thing {
+        std::string name{};
+        bool is_held = false;
+        bool is_lock = false;
+    };
+
+    const thing &of(const lock_wait &wait) const { return known_.at({{wait.process, wait.address}, wait.waits_at}); }
+    // What the word is to one of those that waited for it. Empty: none did.
+    std::string name_of(const futex_key &word) const {
+        auto first = known_.lower_bound({word, no_chain});
+        return first != known_.end() && first->first.first == word ? first->second.name : "";
+    }
+
+private:
+    friend class wait_profile;
+    std::map<std::pair<futex_key, chain_number>, thing> known_;
 };
 
 class wait_profile {
 public:
     void add(const lock_wait &wait);
-    bool is_empty() const { return locks_.empty(); }
+    bool is_empty() const { return words_.empty(); }
 
     // Of one process, the most time first.
     std::vector<lock_profile> of(const watched_process &process, const wait_names &names) const;
     std::vector<watched_process> processes() const;
-    // Of all processes: what lock_profile::name is.
-    std::map<futex_key, std::string> lock_names(const wait_names &names) const;
+    waited_things things(const wait_names &names) const;
 
     void forget(const watched_process &process);
 
@@ -57,16 +81,18 @@ private:
         std::uint64_t seen = 0;
         void add(std::uint64_t weight, std::uint64_t ns);
     };
-    struct lock_sums {
+    // Of one word, from one place.
+    struct sums_there {
         bool for_lock = false;
         sum all;
         std::uint64_t longest_ns = 0;
-        std::map<chain_number, sum> waiters;
         std::map<std::pair<std::uint32_t, chain_number>, sum> holders;
     };
+    using sums_of_word = std::map<chain_number, sums_there>;
+    struct group;
 
-    static lock_profile profile_of(const futex_key &key, const lock_sums &sums, const wait_names &names);
-    std::map<futex_key, lock_sums> locks_;
+    std::vector<group> groups_of(const watched_process &process, const wait_names &names) const;
+    std::map<futex_key, sums_of_word> words_;
 };
 
 } // namespace holdfast::cli

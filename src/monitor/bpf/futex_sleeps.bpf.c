@@ -31,9 +31,9 @@ struct {
     __type(value, struct sleep_mark);
 } marks SEC(".maps");
 
+// 6 MB, allocated before: at a switch the kernel has room for a few at a time only, and the first ones are lost.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
     __uint(max_entries, HF_FUTEX_KEYS);
     __type(key, struct hf_futex_key);
     __type(value, struct hf_futex_totals);

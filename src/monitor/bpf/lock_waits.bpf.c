@@ -22,7 +22,8 @@ enum { CHUNK_BYTES = 512 }; // what is read at once: all or nothing
 
 struct wait_mark {
     struct hf_wait_event event;
-    uint32_t is_open; // 0: no mark
+    uint64_t preempted_ns; // 0: the thread has not lost its CPU
+    uint32_t is_open;      // 0: no mark
     uint32_t is_released;
 };
 
@@ -62,6 +63,7 @@ struct {
 
 const volatile bool everybody = false;    // else those with a mark, and what they fork
 const volatile bool locks_alone = false;  // else all sleeps in futexes
+const volatile bool preemptions = false;  // tells of threads that lost their CPU
 const volatile uint32_t all_of_slot = 32; // so many of a slot are all chosen
 
 uint64_t lost_total; // events that found no room: their waits are not known
@@ -120,6 +122,27 @@ static bool tell_with_stack(struct task_struct *task, const struct hf_wait_event
     return true;
 }
 
+// at_ns 0: it is not known when.
+static void tell_end(struct wait_mark *mark, uint64_t at_ns) {
+    mark->is_open = 0;
+    struct hf_wait_event *told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
+    if (!told) {
+        __sync_fetch_and_add(&lost_total, 1);
+        return;
+    }
+    *told = mark->event;
+    told->kind = HF_WAIT_ENDS;
+    told->at_ns = at_ns;
+    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+}
+
+// A thread that leaves its CPU waits no more, even if the kernel hid the switch that ended its wait.
+static void end_old_wait(struct task_struct *task) {
+    struct wait_mark *mark = task->bpf_storage ? bpf_task_storage_get(&marks, task, 0, 0) : NULL;
+    if (mark && mark->is_open)
+        tell_end(mark, 0);
+}
+
 static void wait_begins(struct task_struct *task) {
     struct futex_wait wait = {};
     if (!sleeps_in_futex(task, &wait) || (locks_alone && !wait.for_lock))
@@ -154,14 +177,37 @@ static void wait_ends(struct task_struct *task) {
     struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
     if (!mark || !mark->is_open)
         return;
-    mark->is_open = 0;
+    tell_end(mark, bpf_ktime_get_ns());
+}
+
+static void is_preempted(struct task_struct *task) {
+    struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    struct bpf_pidns_info numbers = {};
+    numbers_of_current(&numbers);
+    if (!mark || numbers.tgid == 0)
+        return;
+    if (!mark->is_open) { // between its last look at the clock and its sleep it is no holder
+        mark->event.process = numbers.tgid;
+        mark->event.waiter = mark->event.thread = numbers.pid;
+        mark->event.process_started_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+        mark->preempted_ns = bpf_ktime_get_ns();
+    }
+}
+
+static void is_back(struct task_struct *task) {
+    struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+    if (!mark || mark->preempted_ns == 0)
+        return;
+    uint64_t begun_ns = mark->preempted_ns;
+    mark->preempted_ns = 0;
     struct hf_wait_event *told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
     if (!told) {
         __sync_fetch_and_add(&lost_total, 1);
         return;
     }
     *told = mark->event;
-    told->kind = HF_WAIT_ENDS;
+    told->kind = HF_THREAD_PREEMPTED;
+    told->begun_ns = begun_ns;
     told->at_ns = bpf_ktime_get_ns();
     bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
 }
@@ -179,10 +225,17 @@ static bool wakes_at(struct task_struct *task, uint64_t address) {
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
-    if (!preempt && state_of(ctx, prev) & TASK_INTERRUPTIBLE && is_recorded(prev))
+    uint32_t state = state_of(ctx, prev);
+    end_old_wait(prev);
+    if (!preempt && state & TASK_INTERRUPTIBLE && is_recorded(prev))
         wait_begins(prev);
-    if (next->bpf_storage)
+    if (preemptions && (preempt || state == 0) && is_recorded(prev))
+        is_preempted(prev);
+    if (next->bpf_storage) {
         wait_ends(next);
+        if (preemptions)
+            is_back(next);
+    }
     return 0;
 }
 

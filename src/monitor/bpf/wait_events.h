@@ -5,9 +5,10 @@
 #define HF_MONITOR_BPF_WAIT_EVENTS_H
 
 enum hf_wait_event_kind {
-    HF_WAIT_BEGINS,   // of the waiter, with its stack
-    HF_WAIT_RELEASED, // of the thread that wakes it, with that one's stack
-    HF_WAIT_ENDS,     // of the waiter: it has its CPU back
+    HF_WAIT_BEGINS,      // of the waiter, with its stack
+    HF_WAIT_RELEASED,    // of the thread that wakes it, with that one's stack
+    HF_WAIT_ENDS,        // of the waiter: it has its CPU back; at_ns 0: that was before, and nobody saw when
+    HF_THREAD_PREEMPTED, // of any thread: it lost its CPU at begun_ns, and has it back
 };
 
 // One wait is told from others by its thread and its begin.

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What `record`, `top --stacks` and `doctor --watch` say of waits that are not a mutex's, and of programs that tell
+little of themselves: reader-writer locks, conditions, semaphores, futexes of a program's own, Python's GIL, machines
+whose threads sleep at words of their own, code made at run time, stripped programs, preempted holders.
+"""
+
+import csv
+import io
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import assert_usage_error, wait_until
+
+PROGRAM = os.environ.get("KNOWN_WAITS_OF_KINDS", "build/release/tests/cli/known_waits_of_kinds")
+SERVER = os.environ.get("KNOWN_HOT_SPOTS", "build/release/tests/cli/known_hot_spots")
+PATIENCE_S = 60
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="waits of programs are root's to see")
+THREADS_OF_PYTHON = """
+import sys, threading
+def crunch():
+    while True:
+        sum(i * i for i in range(10000))
+for _ in range(4):
+    threading.Thread(target=crunch, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+import os
+os._exit(0)
+"""
+
+
+@pytest.fixture(name="start")
+def start_programs():
+    """Starts a program; it runs when this returns, and ends with its standard input."""
+    started = []
+
+    def start(*command):
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        started.append(process)
+        assert process.stdout.readline() == b"ready\n"
+        return process.pid
+
+    yield start
+    for process in started:
+        process.stdin.close()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture(name="report")
+def record_and_report(holdfast, tmp_path):
+    """What the report says of the process's next seconds, as text; beside it the recording."""
+    path = tmp_path / "recording.json"
+
+    def record(pid, *options):
+        result = holdfast("record", "--pid", pid, "--seconds", 1.5, "-o", path)
+        assert result.returncode == 0, result.stderr
+        result = holdfast("report", path, *options)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return record
+
+
+def section(text, title):
+    """The lines below a title of a report, to the next one."""
+    return text.partition(f"\n{title}: ")[2].partition("\n\n")[0]
+
+
+def rows_until(holdfast, pid, wanted):
+    """Looks with `top` until the locks of the process fulfil the condition, and returns them."""
+
+    def looked():
+        shown = holdfast("top", "--batch", "--json", "-n", 3, "--delay", 0.4, "--stacks", "--filter", pid)
+        for process in json.loads(shown.stdout.splitlines()[-1])["processes"]:
+            if process["pid"] == pid and wanted(process["locks"]):
+                return process
+        return None
+
+    return wait_until(looked, PATIENCE_S)
+
+
+# Shown able to fail: without for_lock of rwlocks (take() of wait_log.cpp): the readers, each of which wakes the next,
+# have the blame.
+@as_root
+def test_reader_writer_locks_are_locks(start, report):
+    locks = section(report(start(PROGRAM, "rwlock")), "locks")
+    assert "100.0%  table_lock\n" in locks and "pthread_rwlock_rdlock" in locks, locks
+    assert "100% read_the_table" in locks and "in rewrite_the_table" in locks.partition("held by")[2].splitlines()[0]
+
+
+# Shown able to fail: with the sleeps' own addresses as what they are for (object_of): two lines for the one condition.
+@as_root
+def test_conditions_and_semaphores_are_told_apart(start, report, holdfast):
+    pid = start(PROGRAM, "cond-and-sem")
+    text = report(pid)
+    others = section(text, "conditions, semaphores, joins and other sleeps")
+    assert others.count("queue_filled\n") == 1 and "wait_for_work" in others and "in give_work" in others, text
+    assert others.count("slots\n") == 1 and "take_a_slot" in others and "in free_a_slot" in others, text
+    process = rows_until(holdfast, pid, lambda rows: {"slots", "queue_filled"} <= {row["name"] for row in rows})
+    kinds = {row["name"]: row["kind"] for row in process["locks"]}
+    # sem_wait leaves its frame to a function that only the C library's debugging symbols name.
+    assert kinds["queue_filled"] == "cond" and kinds["slots"] in ("sem", "sleep"), kinds
+    for row in process["locks"]:
+        assert row["is_lock"] == (row["name"] == "queue_mutex"), row
+        assert row["kind"] != "cond" or row["waits_in"][0]["function"] == "wait_for_work"
+    order = [row["is_lock"] for row in process["locks"]]
+    assert order == sorted(order, reverse=True), "locks come first"
+
+
+@as_root
+def test_futexes_of_its_own_have_a_section(start, report, holdfast):
+    pid = start(PROGRAM, "own")
+    own = section(report(pid), "futexes of its own, which may be locks, conditions or queues")
+    assert "own_word" in own and "latch_the_page" in own and "woken by" in own, own
+    said = holdfast("doctor", "--pid", pid, "--watch", 2).stdout
+    assert "out of reach" in said and "own_word" in said, said
+
+
+@as_root
+def test_pythons_lock_is_one_and_is_seen(start, report, holdfast):
+    if not Path("/usr/bin/python3").exists():
+        pytest.skip("no Python of Debian's")
+    pid = start("/usr/bin/python3", "-c", THREADS_OF_PYTHON)
+    locks = section(report(pid), "locks")
+    assert locks.count("Python's GIL\n") == 1, locks
+    process = rows_until(holdfast, pid, lambda rows: any(row["kind"] == "GIL" for row in rows))
+    assert process["now"]["waiters"] > 0.3 and len([1 for row in process["locks"] if row["kind"] == "GIL"]) == 1
+    said = holdfast("doctor", "--pid", pid, "--watch", 2).stdout
+    assert "threads that waited for Python's GIL" in said and "hardly waits" not in said, said
+
+
+# Shown able to fail: with is_held for what parks: "held by".
+@as_root
+@pytest.mark.parametrize("machine, title, name", [
+    ("java", "locks", "Java's monitors: which one can't be seen"),
+    ("go", "conditions, semaphores, joins and other sleeps", "Go's scheduler: its idle threads"),
+])
+def test_machines_whose_threads_sleep_at_words_of_their_own(start, report, machine, title, name):
+    text = section(report(start(PROGRAM, machine)), title)
+    assert text.count(name) == 1 and "held by" not in text and "woken by" in text, text
+
+
+@as_root
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the code that is made at run time is x86-64's")
+@pytest.mark.parametrize("how, name", [("named-jit", "Cache.lookup_made_at_run_time"),
+                                       ("jit", "[code made at run time]")])
+def test_code_made_at_run_time_has_its_own_name_or_none(start, report, how, name):
+    locks = section(report(start(PROGRAM, how)), "locks")
+    assert f"lock_for_jit < {name}" in " ".join(locks.split()) or "lock_for_jit (known_waits_of_kinds.cpp" in locks
+    assert name in locks.partition("waits in")[2].splitlines()[0], locks
+    assert "hold_for_jit" in locks.partition("held by")[2].splitlines()[0], locks
+
+
+# Shown able to fail: with the address in place of the function's begin: a place for each call.
+@as_root
+def test_stripped_programs_have_places_without_names(start, report, tmp_path):
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, SERVER], check=True)
+    locks = section(report(start(stripped)), "locks")
+    waits = locks.partition("waits in")[2].splitlines()[0]
+    assert "100% stripped+0x" in waits and "lookup_in_cache" not in locks and ".cpp:" not in locks, locks
+    begin = int(waits.split("stripped+")[1].split()[0], 16)
+    table = subprocess.run(["nm", SERVER], capture_output=True, text=True, check=True).stdout
+    [function] = [line.split() for line in table.splitlines() if "lookup_in_cache" in line]
+    assert int(function[0], 16) == begin, (function, waits)
+    assert "compactor (" in locks.partition("held by")[2].splitlines()[0], locks
+
+
+# Shown able to fail: without the mark at a thread's way back (is_back of lock_waits.bpf.c).
+@as_root
+def test_preempted_holders_are_slices_of_the_trace(start, report, tmp_path):
+    trace = tmp_path / "trace.json"
+    pid = start(PROGRAM, "preempted")
+
+    def preempted():
+        text = report(pid, "--perfetto", trace)
+        return "preempted " in text and text
+
+    text = wait_until(preempted, PATIENCE_S)
+    assert "left the CPU" in section(text, "locks"), text
+    slices = [event for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "preempted"]
+    assert slices and all(event["dur"] > 0 and event["name"].startswith("preempted, holds ") for event in slices)
+    assert all("busy_mutex" in event["name"] for event in slices), slices[0]
+
+
+@as_root
+def test_csv_has_what_json_has(holdfast, start):
+    pid = start(SERVER)
+
+    def table():
+        result = holdfast("top", "--batch", "--csv", "-n", 2, "--delay", 0.5, "--stacks", "--filter", pid)
+        assert result.returncode == 0, result.stderr
+        heading, *lines = csv.reader(io.StringIO(result.stdout))
+        rows = [dict(zip(heading, line, strict=True)) for line in lines]
+        return [row for row in rows if row["what"] == "lock" and row["waits_in"] and row["held_in"]] and rows
+
+    rows = wait_until(table, PATIENCE_S)
+    assert {row["what"] for row in rows} == {"process", "lock"} and all(int(row["pid"]) == pid for row in rows)
+    lock = next(row for row in rows if row["waits_in"])
+    assert "lookup_in_cache" in lock["waits_in"] and float(lock["waiters"]) > 1 and lock["holders"] == ""
+
+
+def test_csv_needs_batch_and_no_json(holdfast):
+    assert_usage_error(holdfast("top", "--csv"), "add --batch")
+    assert_usage_error(holdfast("top", "--batch", "--csv", "--json"), "either JSON or CSV")
