@@ -112,27 +112,38 @@ TEST_F(registration, AnotherUserIsToldNothing) {
     close(ready[1]);
 }
 
+// One of several tries: another process may have the CPU for as long.
+bool is_quick(const std::function<void()> &what) {
+    for (int tries = 0; tries < 5; tries++) {
+        std::uint64_t began_ns = hf_monotonic_ns();
+        what();
+        if (hf_monotonic_ns() - began_ns < ns_of_second * 3 / 2)
+            return true;
+    }
+    return false;
+}
+
 // By a server that is stopped: connections are made, and nobody answers. With statistics asked for elsewhere, too.
 TEST_F(registration, WaitsOnceAndNotForLong) {
     ASSERT_TRUE(listen_as(name_, 8));
-    std::uint64_t began_ns = hf_monotonic_ns();
-    EXPECT_TRUE(in_child([] {
-        hf_register();
-        return !hf_hint_has_monitor();
+    EXPECT_TRUE(is_quick([] {
+        EXPECT_TRUE(in_child([] {
+            hf_register();
+            return !hf_hint_has_monitor();
+        }));
     }));
-    EXPECT_LT(hf_monotonic_ns() - began_ns, ns_of_second * 3 / 2);
 }
 
 TEST_F(registration, WaitsForRoomNoLonger) {
     ASSERT_TRUE(listen_as(name_, 0));
     int taken = hf_connect(name_.c_str(), 1000);
     ASSERT_GE(taken, 0);
-    std::uint64_t began_ns = hf_monotonic_ns();
-    EXPECT_TRUE(in_child([] {
-        hf_register();
-        return !hf_hint_has_monitor();
+    EXPECT_TRUE(is_quick([] {
+        EXPECT_TRUE(in_child([] {
+            hf_register();
+            return !hf_hint_has_monitor();
+        }));
     }));
-    EXPECT_LT(hf_monotonic_ns() - began_ns, ns_of_second * 3 / 2);
     close(taken);
 }
 
@@ -142,9 +153,8 @@ TEST_F(registration, ChildrenDoNotWaitForASilentCollector) {
     setenv(HF_STATS_VARIABLE, name_.c_str(), 1);
     EXPECT_TRUE(in_child([] {
         hf_register();
-        std::uint64_t began_ns = hf_monotonic_ns();
-        bool well = in_child([] { return true; }) && in_child([] { return true; });
-        return well && hf_monotonic_ns() - began_ns < ns_of_second * 3 / 2;
+        bool well = true;
+        return is_quick([&] { well = well && in_child([] { return true; }) && in_child([] { return true; }); }) && well;
     }));
     unsetenv(HF_STATS_VARIABLE);
 }
