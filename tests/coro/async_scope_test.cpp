@@ -49,7 +49,7 @@ TEST(CoroScope, IsJoinedWhenAllFramesAreGone) {
     pool workers(2);
     std::atomic<int> frames = 0;
     auto rounds = [&]() -> task<> {
-        for (int round = 0; round < 3000; round++) {
+        for (int round = 0; round < 300; round++) {
             async_scope scope(workers);
             for (int i = 0; i < 1 + round % 4; i++)
                 scope.spawn(yields(i, in_a_frame(frames)));

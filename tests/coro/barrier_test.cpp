@@ -86,4 +86,27 @@ TEST(CoroSharedMutex, AWriterGoesOnAsAReaderBeforeTheNextWriter) {
     guard.unlock_unsuspended();
 }
 
+TEST(CoroSharedMutex, TheNextWriterWaitsForOneThatGoesOnAsAReader) {
+    pool workers(1);
+    shared_mutex guard;
+    int value = 0;
+    auto begins = [&]() -> task<> {
+        auto writer = co_await guard.scoped_lock();
+        value = 1;
+        co_await let_others_run(); // the other writer waits now
+        shared_lock reader = guard.downgrade(std::move(writer));
+        co_await let_others_run();
+        EXPECT_EQ(value, 1);
+        co_await reader.unlock();
+    };
+    auto writes = [&]() -> task<> {
+        auto writer = co_await guard.scoped_lock();
+        value = 2;
+        co_await writer.unlock();
+    };
+    auto both = [&]() -> task<> { co_await when_all(begins(), writes()); };
+    sync_wait(workers, both());
+    EXPECT_EQ(value, 2);
+}
+
 } // namespace
