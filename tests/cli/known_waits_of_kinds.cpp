@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A program whose threads wait in all the ways that `record` and `top` tell from each other, each in a function that is
-// named for it: two threads for each, one that waits and one that ends the wait. Ends when its standard input does.
+// named for it: threads that wait, and one that ends the wait. Ends when its standard input does.
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
@@ -30,8 +30,8 @@ constexpr useconds_t held_us = 20'000;
 
 // --- a reader-writer lock
 
-[[gnu::noinline]] void read_the_table() {
-    pthread_rwlock_rdlock(&table_lock);
+[[gnu::noinline]] void touch_the_table() {
+    pthread_rwlock_wrlock(&table_lock);
     uses = uses + 1;
     pthread_rwlock_unlock(&table_lock);
     usleep(500);
@@ -189,7 +189,8 @@ int main(int argc, char **argv) {
     sem_init(&slots, 0, 0);
     std::string what = argc > 1 ? argv[1] : "";
     if (what == "rwlock") {
-        for_ever(threads, read_the_table);
+        for (int i = 0; i < 3; i++) // each of which wakes the next
+            for_ever(threads, touch_the_table);
         for_ever(threads, rewrite_the_table);
     } else if (what == "cond-and-sem") {
         for_ever(threads, wait_for_work);

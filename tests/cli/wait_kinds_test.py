@@ -85,13 +85,12 @@ def rows_until(holdfast, pid, wanted):
     return wait_until(looked, PATIENCE_S)
 
 
-# Shown able to fail: without for_lock of rwlocks (take() of wait_log.cpp): the readers, each of which wakes the next,
-# have the blame.
+# Shown able to fail: without the row of pthread_rwlock_ (wait_kind.cpp).
 @as_root
 def test_reader_writer_locks_are_locks(start, report):
     locks = section(report(start(PROGRAM, "rwlock")), "locks")
-    assert "100.0%  table_lock\n" in locks and "pthread_rwlock_rdlock" in locks, locks
-    assert "100% read_the_table" in locks and "in rewrite_the_table" in locks.partition("held by")[2].splitlines()[0]
+    assert "100.0%  table_lock\n" in locks and "pthread_rwlock_wrlock" in locks, locks
+    assert "touch_the_table" in locks and "in rewrite_the_table" in locks.partition("held by")[2].splitlines()[0]
 
 
 # Shown able to fail: with the sleeps' own addresses as what they are for (object_of): two lines for the one condition.
@@ -135,7 +134,7 @@ def test_pythons_lock_is_one_and_is_seen(start, report, holdfast):
     assert "threads that waited for Python's GIL" in said and "hardly waits" not in said, said
 
 
-# Shown able to fail: with is_held for what parks: "held by".
+# Shown able to fail (Java's): without parks (wait_kind.cpp): "held by".
 @as_root
 @pytest.mark.parametrize("machine, title, name", [
     ("java", "locks", "Java's monitors: which one can't be seen"),
@@ -146,6 +145,7 @@ def test_machines_whose_threads_sleep_at_words_of_their_own(start, report, machi
     assert text.count(name) == 1 and "held by" not in text and "woken by" in text, text
 
 
+# Shown able to fail: with the map's own name for memory that no file is behind.
 @as_root
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the code that is made at run time is x86-64's")
 @pytest.mark.parametrize("how, name", [("named-jit", "Cache.lookup_made_at_run_time"),
@@ -157,7 +157,7 @@ def test_code_made_at_run_time_has_its_own_name_or_none(start, report, how, name
     assert "hold_for_jit" in locks.partition("held by")[2].splitlines()[0], locks
 
 
-# Shown able to fail: with the address in place of the function's begin: a place for each call.
+# Shown able to fail: with the call's address in place of the function's begin.
 @as_root
 def test_stripped_programs_have_places_without_names(start, report, tmp_path):
     stripped = tmp_path / "stripped"
