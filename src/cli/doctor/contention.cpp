@@ -10,6 +10,7 @@
 #include <memory>
 #include <poll.h>
 #include <sched.h>
+#include <string_view>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -206,8 +207,12 @@ private:
         if ((!is_lock && lock.kind.is != wait_class::own) || waiters < waiters_least ||
             found.of_its_own.size() == shown_max)
             return;
+        std::string name = lock.name;
+        constexpr std::string_view of_heap = " waited for in "; // which stands in the sentence already
+        if (auto at = name.find(of_heap); at != std::string::npos)
+            name.replace(at, of_heap.size(), " in ");
         found.of_its_own.push_back(
-            {.name = lock.name,
+            {.name = name,
              .where = lock.waiters.empty() || !lock.kind.name.empty() ? "" : place_in_words(lock.waiters.front().where),
              .is_lock = is_lock,
              .waits_per_s = static_cast<double>(lock.waits) / found.seconds,
