@@ -141,8 +141,9 @@ void hf_futex_wake(const std::uint32_t *word, int count) {
     machine()->wake(word, count, ~0u);
 }
 
-void hf_futex_move(const std::uint32_t *from, const std::uint32_t *to) {
+bool hf_futex_move(const std::uint32_t *from, const std::uint32_t *to) {
     machine()->move(from, to);
+    return true;
 }
 
 void hf_timed_sleep(std::uint32_t ns) {

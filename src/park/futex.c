@@ -93,6 +93,6 @@ bool hf_futex_is_there(const uint32_t *word) {
     return hf_sys_futex_requeue(word, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 0, word) != -EFAULT;
 }
 
-void hf_futex_move(const uint32_t *from, const uint32_t *to) {
-    hf_sys_futex_requeue(from, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 1, to);
+bool hf_futex_move(const uint32_t *from, const uint32_t *to) {
+    return hf_sys_futex_requeue(from, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 1, to) == 1;
 }

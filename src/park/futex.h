@@ -28,8 +28,9 @@ void hf_futex_wake_kind(const uint32_t *word, int count, uint32_t kind);
 // Whether the word's memory can still be read.
 bool hf_futex_is_there(const uint32_t *word);
 
-// Makes a sleeper on `from`, if there is one, a sleeper on `to`, without waking it.
-void hf_futex_move(const uint32_t *from, const uint32_t *to);
+// Makes a sleeper on `from`, if there is one, a sleeper on `to`, without waking it. The memory of `from` may already be
+// gone. False: nobody was moved: there was no sleeper, it waits virtually (virtual_wait.h), or the kernel refuses.
+bool hf_futex_move(const uint32_t *from, const uint32_t *to);
 
 #ifdef __cplusplus
 }

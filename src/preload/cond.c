@@ -36,22 +36,33 @@ static bool gives_back(const struct hf_mutex *mutex) {
 // A crowd's permits are best given when the mutex is: all that wake up before can only spin or sleep again. Its owner
 // owes them until it gives it back, in the mutex itself. Nobody else may be made to wait for: a chain of waiters that
 // hand their permits on stops at one that can't run, suspended in a signal handler, say (tests/posix/cond_test).
-static void give_permit_with_mutex(struct hf_waiter *chosen) {
-    struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
-    if (gives_back(mutex))
-        hf_permits_owe(&mutex->permits_owed, chosen);
-    else
-        hf_waiter_give_permit(chosen);
+static void give_permits_with_mutex(struct hf_waiter *chosen) {
+    struct hf_waiter *at_once = NULL, **end = &at_once;
+    for (struct hf_waiter *next; chosen; chosen = next) {
+        struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
+        next = chosen->next_chosen;
+        if (gives_back(mutex)) {
+            hf_permits_owe(&mutex->permits_owed, chosen);
+        } else {
+            *end = chosen;
+            end = &chosen->next_chosen;
+        }
+    }
+    *end = NULL;
+    hf_waiters_give_permits(at_once);
 }
 
-// The chosen sleeps on, as one of those who sleep for the mutex: each unlock wakes one of these. The kernel keeps that
+// The chosen sleep on, as some of those who sleep for the mutex: each unlock wakes one of these. The kernel keeps that
 // queue, and a thread that runs a signal handler stands in none; so it holds nobody up.
 static void move_to_mutex(struct hf_waiter *chosen) {
-    struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
-    if (gives_back(mutex))
-        hf_waiter_move_to(&mutex->word, chosen);
-    else
-        hf_waiter_give_permit(chosen);
+    for (struct hf_waiter *next; chosen; chosen = next) {
+        struct hf_mutex *mutex = hf_mutex_in(chosen->mutex);
+        next = chosen->next_chosen; // before its permit: its node may be gone after that
+        if (gives_back(mutex))
+            hf_waiter_move_to(&mutex->word, chosen);
+        else
+            hf_waiter_give_permit(chosen);
+    }
 }
 
 // How far a wait has come.
@@ -223,13 +234,12 @@ static __attribute__((noinline)) int broadcast_after_all(pthread_cond_t *cond) {
         return hf_glibc()->cond_broadcast(cond);
     // A crowd of which one will find what it waits for: they come one after the other, as the mutex is given back, and
     // the next broadcast does not find those who still queue for it. If all woke up they would all run, to no purpose.
-    void (*give_permit)(struct hf_waiter *) =
-        hf_condition_wakes_in_vain(hf_condition_in(cond)) ? move_to_mutex : give_permit_with_mutex;
-    struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond)), *next;
-    for (; chosen; chosen = next) {
-        next = chosen->next_chosen; // before its permit: its node may be gone after that
-        give_permit(chosen);
-    }
+    bool in_vain = hf_condition_wakes_in_vain(hf_condition_in(cond));
+    struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond));
+    if (in_vain)
+        move_to_mutex(chosen);
+    else
+        give_permits_with_mutex(chosen);
     return 0;
 }
 

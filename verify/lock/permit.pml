@@ -8,13 +8,14 @@
 //     NONE, ASLEEP --- the chooser gives it (and wakes whom it finds ASLEEP) ---> GIVEN
 //
 // MOVES: the chooser moves the sleep to the mutex's word, which somebody wakes later.
+// TOGETHER: it moves the sleep to a word where several are gathered, and wakes that (hf_waiters_give_permits).
 //
 // C2  A CHOSEN waiter does not go before its permit, so its node is there as long as the chooser touches it.
-// And no deadlock: the waiter ends, however it is chosen.
+// And no deadlock: the waiter ends, however it is chosen (C8, with TOGETHER), and though a signal may end its sleep.
 bit C2;
 #define ASSERT(invariant, condition) assert(invariant || (condition))
 
-mtype = { NONE, ASLEEP, GIVEN, WAITING, CHOSEN, GONE, AWAKE, ON_PERMIT, ON_MUTEX };
+mtype = { NONE, ASLEEP, GIVEN, WAITING, CHOSEN, GONE, AWAKE, ON_PERMIT, ON_MUTEX, ON_TOGETHER };
 
 mtype permit = NONE;
 mtype state = WAITING;
@@ -25,8 +26,27 @@ inline touch() {
     ASSERT(C2, !node_is_gone)
 }
 
+inline gather() {
+    atomic {
+        if
+        :: sleep == ON_PERMIT -> sleep = ON_TOGETHER
+        :: else
+        fi
+    }
+}
+
+inline wake(where) { // by the address alone
+    atomic {
+        if
+        :: before == ASLEEP && sleep == where -> sleep = AWAKE
+        :: else
+        fi
+    }
+}
+
 proctype Waiter() {
     bool may_leave = true; // by its deadline, or cancelled
+    bool may_be_disturbed = true; // by a signal
 
     if // polls first, or not
     :: permit == GIVEN -> goto out
@@ -63,6 +83,7 @@ looks:
     };
     if
     :: sleep == AWAKE -> goto looks
+    :: atomic { may_be_disturbed -> may_be_disturbed = false; sleep = AWAKE }; goto looks
     :: atomic { may_leave -> sleep = AWAKE }
     fi;
 
@@ -101,6 +122,9 @@ proctype Chooser() {
         fi
     };
 #endif
+#ifdef MUTANT_GATHERS_BEFORE_GIVING
+    gather();
+#endif
     touch();
 #ifdef MUTANT_GIVES_UNLOOKED
     before = permit;
@@ -111,10 +135,17 @@ proctype Chooser() {
 #ifdef MUTANT_TOUCHES_AFTER_GIVING
     touch();
 #endif
+#ifdef TOGETHER
+#ifndef MUTANT_GATHERS_BEFORE_GIVING
     if
-    :: atomic { before == ASLEEP && sleep == ON_PERMIT -> sleep = AWAKE } // by the address alone
-    :: atomic { before != ASLEEP || sleep != ON_PERMIT }
+    :: before == ASLEEP -> gather()
+    :: else
     fi;
+#endif
+    wake(ON_TOGETHER);
+#else
+    wake(ON_PERMIT);
+#endif
 
 #ifdef MOVES
 #ifndef MUTANT_NOBODY_UNLOCKS

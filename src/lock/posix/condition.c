@@ -3,6 +3,7 @@
 #include "lock/posix/condition.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 
 #include "base/address_hash.h"
@@ -27,6 +28,7 @@ struct list_lock {
     uint32_t in_vain; // of late, for each broadcast's wake that was of use, so many were not
     struct hf_waiter_list waiters;
     struct hf_spin_history spin_rounds;
+    uint32_t together; // nobody reads it: the chosen that sleep are gathered here, and woken (condition.C8)
 } HF_CACHE_ALIGNED;
 // What is learnt of condition variables lies here, and so is that of all that share the lock: a chosen waiter may not
 // touch its own (condition.C4), and one without waiters is zero (condition.C6).
@@ -421,13 +423,10 @@ void hf_conditions_close(void) {
     for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++) {
         struct list_lock *lock = acquire_list(&table.locks[i]);
         closed[i] = true;
-        struct hf_waiter *chosen = choose_all_under(lock), *next;
+        struct hf_waiter *chosen = choose_all_under(lock);
         HF_CHECK("condition.C6", !lock->waiters.first && lock->waiters.last == 0);
         release_list(lock);
-        for (; chosen; chosen = next) {
-            next = chosen->next_chosen; // before its permit: its node may be gone after that
-            hf_waiter_give_permit(chosen);
-        }
+        hf_waiters_give_permits(chosen);
     }
 }
 
@@ -475,12 +474,39 @@ void hf_permits_owe(hf_permits_owed *permits, struct hf_waiter *chosen) {
         *permits = with_tag(chosen);
 }
 
-void hf_permits_give_all(hf_permits_owed permits) {
-    struct hf_waiter *chosen = first_owed(permits), *next;
-    for (; chosen; chosen = next) {
+// Of a chosen one that has its permit: its node may be gone, and the address is all that is used (condition.C8). One
+// that can't be moved is woken by itself.
+static void gather(const uint32_t *permit, const uint32_t *together) {
+    if (!hf_futex_move(permit, together))
+        hf_futex_wake(permit, 1);
+}
+
+void hf_waiters_give_permits(struct hf_waiter *chosen) {
+    const uint32_t *together = chosen ? &list_lock_of(chosen->condition)->together : NULL, *first = NULL;
+    int asleep = 0;
+    for (struct hf_waiter *next; chosen; chosen = next) {
+        HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
+        const uint32_t *permit = &chosen->permit;
         next = chosen->next_chosen;
-        hf_waiter_give_permit(chosen);
+        if (hf_exchange_release(&chosen->permit, HF_PERMIT_GIVEN) != HF_PERMIT_AWAITED_ASLEEP)
+            continue;
+        if (asleep++ == 0) {
+            first = permit;
+            continue;
+        }
+        if (asleep == 2)
+            gather(first, together);
+        gather(permit, together);
     }
+    if (asleep == 1)
+        hf_futex_wake(first, 1);
+    else if (asleep > 1)
+        hf_futex_wake(together, INT_MAX);
+    hf_cpus_usable(); // as in hf_waiter_give_permit
+}
+
+void hf_permits_give_all(hf_permits_owed permits) {
+    hf_waiters_give_permits(first_owed(permits));
 }
 
 static void expect_child(void) {

@@ -45,6 +45,12 @@
 //     pthread_cond_signal or pthread_cond_broadcast a thread leaves the list locked for ever, and with it the lists of
 //     all condition variables that share the lock. No handler may leave these; one that leaves glibc's leaves the
 //     condition variable's own lock.)
+// condition.C8  Of several chosen that sleep, all are made runnable at once: a woken thread that gets its waker's CPU
+//     does not keep the others from theirs until it gives that up. (Where it polled for what they were to do, that was
+//     three fourths of the time.) So they are moved to one word, where nobody sleeps of his own accord, and one call
+//     wakes all that are there. Each has its permit before it is moved: one that does not sleep any more, and whatever
+//     else sleeps at its address by now, is woken for nothing, and no permit is missed. Any chooser's call wakes those
+//     that another has moved there, which have their permits as well.
 // Modelled in verify/lock/condition.pml; the permit's word in permit.pml, closing in condition_close.pml, waits that
 // are left in condition_left.pml.
 #ifndef HF_LOCK_POSIX_CONDITION_H
@@ -152,8 +158,11 @@ struct hf_waiter *hf_condition_choose_all(struct hf_condition *condition);
 // Gives a chosen waiter its permit. Its node may be gone when this returns.
 void hf_waiter_give_permit(struct hf_waiter *chosen);
 
-// The same, and if it sleeps it sleeps on, on the word of the mutex that it waits with (condition.C5). Requires that
-// the caller owns that mutex, by its word.
+// The same for several, linked by `next_chosen`; those that sleep are woken by one call of the kernel (condition.C8).
+void hf_waiters_give_permits(struct hf_waiter *chosen);
+
+// As hf_waiter_give_permit, and if the waiter sleeps it sleeps on, on the word of the mutex that it waits with
+// (condition.C5). Requires that the caller owns that mutex, by its word.
 void hf_waiter_move_to(uint32_t *word, struct hf_waiter *chosen);
 
 // Leaves all condition variables of this process to other functions, those of glibc, for good: one after the other is
