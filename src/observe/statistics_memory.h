@@ -143,9 +143,9 @@ struct hf_thread_holds {
 
 // Steps of threads that are counted (observe/counted_steps.h), by what they are for.
 enum hf_counted_step {
-    HF_COUNTED_ANNOUNCED, // a waiter that polls and never finds the word free announces a sleeper
-    HF_COUNTED_YIELDED,   // a waiter of a hot lock leaves its CPU to threads of its own process, at the end of its turn
-    HF_COUNTED_SLEPT,     // and to another process's, by a timed sleep
+    HF_COUNTED_ANNOUNCED,        // a waiter that polls and never finds the word free announces a sleeper
+    HF_COUNTED_YIELDED,          // a waiter of a hot lock leaves its CPU to threads of its own process
+    HF_COUNTED_SLEPT,            // and to another process's, by a timed sleep
     HF_COUNTED_DESIGNATED,       // a woken waiter leaves the lock to its owner, by a timed sleep
     HF_COUNTED_TURN_ENDED,       // a thread that uses its CPU for locks alone yields it
     HF_COUNTED_SLICE_GIVEN_BACK, // the kernel has extended a time slice, and the thread gives it back (slice_request.h)

@@ -118,7 +118,7 @@ static bool wake_is_passed_on(const struct waiter *waiter) {
 // A waiter keeps its CPU while it has a wake that it can't pass on.
 static void sample_cpu(const struct waiter *waiter, struct hf_wait_sample *sample) {
     hf_sample_cpu(sample, waiter->self);
-    if (hf_cpu_is_to_be_left(sample) && !wake_is_passed_on(waiter))
+    if (sample->cpu != HF_CPU_UNCONTENDED && !wake_is_passed_on(waiter))
         sample->cpu = HF_CPU_UNCONTENDED;
 }
 
@@ -145,8 +145,8 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
     case HF_AT_SECOND_SAMPLE: sample->releases = hf_load_relaxed(waiter->releases); break;
     case HF_AT_HOT: return sample_word(waiter, sample);
     case HF_AT_CPU: sample_cpu(waiter, sample); break;
-    case HF_AT_SLEEP_END:
-    case HF_AT_YIELD_END: hf_sample_after_yield(sample, self, waiter->releases); break;
+    case HF_AT_SLEEP_END: hf_sample_after_sleep(sample, self, waiter->releases); break;
+    case HF_AT_YIELD_END: hf_sample_after_yield(sample, self, waiter->releases, waiter->state.since_ns); break;
     case HF_AT_END: break;
     case HF_AT_WOKEN: sample->now_ns = hf_monotonic_ns(); break;
     case HF_AT_DESIGNATED_SLEEP_END: hf_sample_releases(sample, waiter->releases); break;

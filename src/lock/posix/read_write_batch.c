@@ -49,8 +49,10 @@ static bool poll_while_hot(struct hf_rw_lock *lock, struct hf_wait_state *state,
         struct hf_wait_sample sample = {0};
         if (state->place == HF_AT_CPU) {
             hf_sample_cpu(&sample, self);
-        } else if (state->place != HF_AT_HOT) {
-            hf_sample_after_yield(&sample, self, &lock->releases);
+        } else if (state->place == HF_AT_SLEEP_END) {
+            hf_sample_after_sleep(&sample, self, &lock->releases);
+        } else if (state->place == HF_AT_YIELD_END) {
+            hf_sample_after_yield(&sample, self, &lock->releases, state->since_ns);
         } else {
             if (slice_is_over(state, use, &last_looks))
                 return false;

@@ -56,20 +56,21 @@ static enum hf_wait_step next_at_hot(struct hf_wait_state *state, struct hf_lock
                                      const struct hf_wait_sample *sample) {
     bool defers;
     enum hf_wait_step step = poll_word(state, history, lock, sample, &defers);
-    if (defers && state->defer.hot && hf_yields_are_left(&state->yields) &&
-        hf_history_batches_clearly_pay(history, lock)) {
+    if (step == HF_WAIT_PAUSE && state->defer.hot && hf_yields_are_left(&state->yields)) {
         state->releases = sample->releases;
         return sample_at(state, HF_AT_CPU);
     }
     return poll_hot(state, step);
 }
 
-static enum hf_wait_step next_at_cpu(struct hf_wait_state *state, const struct hf_wait_sample *sample) {
-    if (!hf_cpu_is_to_be_left(sample))
-        return poll_hot(state, HF_WAIT_PAUSE);
-    if (sample->cpu == HF_CPU_FOREIGN)
+static enum hf_wait_step next_at_cpu(struct hf_wait_state *state, const struct hf_lock_history *history,
+                                     const void *lock, const struct hf_wait_sample *sample) {
+    if (sample->cpu == HF_CPU_FOREIGN && hf_history_batches_clearly_pay(history, lock))
         return timed_sleep(state, HF_AT_SLEEP_END, hf_yields_next_sleep(&state->yields), sample);
+    if (sample->cpu != HF_CPU_OWN)
+        return poll_hot(state, HF_WAIT_PAUSE);
     state->place = HF_AT_YIELD_END;
+    state->since_ns = sample->now_ns;
     return HF_WAIT_YIELD;
 }
 
@@ -122,9 +123,11 @@ enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_histo
         return pause_at(state, HF_AT_SECOND_SAMPLE, HF_HOT_PAUSES);
     case HF_AT_SECOND_SAMPLE: return sample_at(state, sample->releases != state->defer.seen ? HF_AT_HOT : HF_AT_END);
     case HF_AT_HOT: return next_at_hot(state, history, lock, sample);
-    case HF_AT_CPU: return next_at_cpu(state, sample);
+    case HF_AT_CPU: return next_at_cpu(state, history, lock, sample);
     case HF_AT_SLEEP_END: return next_at_sleep_end(state, history, sample);
-    case HF_AT_YIELD_END: return poll_hot_after_yield(state, sample);
+    case HF_AT_YIELD_END:
+        hf_yields_slept(&state->yields, sample->now_ns - state->since_ns);
+        return poll_hot_after_yield(state, sample);
     case HF_AT_END: state->place = HF_AT_WOKEN; return HF_WAIT_BLOCK;
     case HF_AT_WOKEN: return next_of_woken(state, history, lock, sample);
     case HF_AT_DESIGNATED_SLEEP_END:

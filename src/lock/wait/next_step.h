@@ -11,10 +11,10 @@
 //                                             the word is held), TAKE or ANNOUNCE
 //     LOCK           releases                 is sampling of use (lock_history.h)? PAUSE, to SECOND_SAMPLE; else to END
 //     SECOND_SAMPLE  releases                 released meanwhile: to HOT; else to END
-//     HOT            word, releases           as HEAD; and if it defers where batches pay, to CPU; not hot any more
-//                                             (wait.P2), or the polls are used up: to END, after this step
-//     CPU            who else wants the CPU?  another process: TIMED_SLEEP, to SLEEP_END; its own, and the turn is
-//                                             over: YIELD, to YIELD_END; else PAUSE, to HOT
+//     HOT            word, releases           as HEAD; but to CPU where that is a PAUSE and the lock is hot; not hot
+//                                             any more (wait.P2), or the polls are used up: to END, after this step
+//     CPU            who wants the CPU?       another process, and batches pay: TIMED_SLEEP, to SLEEP_END; its own:
+//                                             YIELD, to YIELD_END; else PAUSE, to HOT
 //     SLEEP_END      releases                 another TIMED_SLEEP (yield_policy.h), or PAUSE, to HOT
 //     YIELD_END      releases                 PAUSE, to HOT
 //     END            nothing                  BLOCK, to WOKEN
@@ -74,7 +74,7 @@ struct hf_wait_state {
     int polls;  // of the hot lock
     struct hf_defer defer;
     struct hf_yields yields;
-    uint64_t since_ns;         // when it fell asleep; 0, or when it began to poll as the designated waker
+    uint64_t since_ns;         // when it left its CPU; 0, or when it began to poll as the designated waker
     hf_release_count releases; // when it began to leave its CPU to others
     bool defers_to_hot_alone;  // a reader-writer lock's, which announces nothing either
     uint32_t sleep_ns;

@@ -3,17 +3,14 @@
 
 #include "base/clock.h"
 #include "base/cpu_count.h"
-#include "hint/freshness.h"
-#include "hint/hint.h"
 #include "observe/counted_steps.h"
 #include "park/yield.h"
 #include "thread/realtime.h"
 
-// By other threads of the process, as far as is known: time that is left to other processes is lost to its own.
-static bool cpu_is_wanted(uint64_t now_ns) {
-    if (hf_hint_has_monitor() && hf_hint_is_fresh())
-        return hf_cpu_contention(now_ns) == HF_CPU_OWN;
-    return hf_load_relaxed(&hf_threads_with_records) > hf_cpus_usable();
+enum hf_cpu_contention hf_cpu_wanted_by(uint64_t now_ns) {
+    enum hf_cpu_contention contention = hf_cpu_contention(now_ns);
+    bool many = contention == HF_CPU_UNCONTENDED && hf_load_relaxed(&hf_threads_with_records) > hf_cpus_usable();
+    return many ? HF_CPU_OWN : contention;
 }
 
 static bool holds_nothing(const struct hf_thread_record *self) {
@@ -37,7 +34,7 @@ void hf_turn_look(struct hf_thread_record *self) {
     if (!hf_turn_ends(&self->turn, now_ns))
         return;
     uint64_t since_ns = now_ns;
-    if (cpu_is_wanted(now_ns) && hf_realtime_priority() == 0) {
+    if (hf_cpu_wanted_by(now_ns) == HF_CPU_OWN && hf_realtime_priority() == 0) {
         hf_count_step(HF_COUNTED_TURN_ENDED);
         hf_yield();
         now_ns = hf_monotonic_ns();

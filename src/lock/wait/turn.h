@@ -22,10 +22,7 @@
 // takes some 2 us, so yields cost 2% at most. Where all that is wanted of the CPU is the lock itself, the next thread
 // has its turn, which is shorter than a scheduler's slice.
 //
-// Waiters that poll have turns, too (lock/wait/yield_policy.h).
-//
-// Whether others want the CPU is the monitor's to say. Without one it is taken for granted where there are more threads
-// than CPUs: where the kernel finds nobody else a yield is a call that does nothing.
+// Whether others want the CPU: hf_cpu_wanted_by. Waiters of hot locks ask it, too (lock/wait/yield_policy.h).
 //
 // turn.Y1  A thread that yields here holds no lock, stands in no queue, and owes nobody a wake.
 // Test: tests/lock/wait/turn_test.
@@ -35,6 +32,7 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "hint/hint.h"
 #include "lock/wait/tuning.h"
 #include "thread/thread_record.h"
 
@@ -65,6 +63,11 @@ static inline void hf_turn_begin_after_yield(struct hf_turn *turn, uint64_t sinc
         hf_store_relaxed(&turn->began_us, hf_turn_time(now_ns + took_ns));
 }
 
+// False while a long yield is made up for.
+static inline bool hf_turn_has_begun(const struct hf_turn *turn, uint64_t now_ns) {
+    return (int32_t)(hf_turn_time(now_ns) - hf_load_relaxed(&turn->began_us)) >= 0;
+}
+
 // A look: is the turn over? If it is not, it goes on, or begins anew for a thread that works besides.
 static inline bool hf_turn_ends(struct hf_turn *turn, uint64_t now_ns) {
     uint32_t since_us = hf_turn_time(now_ns) - hf_load_relaxed(&turn->looked_us);
@@ -73,6 +76,12 @@ static inline bool hf_turn_ends(struct hf_turn *turn, uint64_t now_ns) {
     hf_store_relaxed(&turn->looked_us, hf_turn_time(now_ns));
     return hf_turn_is_over(turn, now_ns);
 }
+
+// Who wants the caller's CPU, as far as is known. The monitor says who did at the CPU's last switch: a thread that has
+// been woken since is not seen, and one that could run there waits elsewhere. So where nobody is seen, and where there
+// is no monitor, threads of the own process want it as soon as there are more of them than CPUs: where the kernel finds
+// nobody a yield is a call that does nothing. Time that is left to other processes is lost to the own one.
+enum hf_cpu_contention hf_cpu_wanted_by(uint64_t now_ns) __attribute__((visibility("hidden")));
 
 // The caller has just given back the lock at whose acquisition it was to look.
 void hf_turn_look(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));

@@ -8,18 +8,16 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "hint/freshness.h"
 #include "hint/hint.h"
 #include "lock/wait/defer_policy.h"
 #include "lock/wait/turn.h"
 
 // What the waiter's place does not ask for is 0.
 struct hf_wait_sample {
-    bool spins;        // BEGIN: spinning pays, and a queue may be entered; QUEUE, HEAD, DESIGNATED: the budget lasts
-    bool is_head;      // of the queue
-    bool is_free;      // the word
-    bool in_storm;     // nothing is known of preemptions (hf_is_in_switch_storm)
-    bool turn_is_over; // of a thread whose CPU others of its process want, as a monitor that lives says
+    bool spins;    // BEGIN: spinning pays, and a queue may be entered; QUEUE, HEAD, DESIGNATED: the budget lasts
+    bool is_head;  // of the queue
+    bool is_free;  // the word
+    bool in_storm; // nothing is known of preemptions (hf_is_in_switch_storm)
     enum hf_cpu_contention cpu;
     hf_release_count releases;
     uint64_t now_ns; // CLOCK_MONOTONIC
@@ -30,24 +28,24 @@ static inline void hf_sample_releases(struct hf_wait_sample *sample, const hf_re
     sample->releases = hf_load_relaxed(releases);
 }
 
-// A dead monitor has left the CPU's contention as it was: whether it lives is asked once in a turn.
+// A thread that has left its CPU for long keeps it for as long: to its samples nobody wants it then.
 static inline void hf_sample_cpu(struct hf_wait_sample *sample, const struct hf_thread_record *self) {
     sample->now_ns = hf_monotonic_ns();
-    sample->cpu = hf_cpu_contention(sample->now_ns);
-    sample->turn_is_over =
-        sample->cpu == HF_CPU_OWN && hf_turn_is_over(&self->turn, sample->now_ns) && hf_hint_is_fresh();
-}
-
-// A waiter leaves its CPU to another process, or, at the end of its turn, to other threads of its own.
-static inline bool hf_cpu_is_to_be_left(const struct hf_wait_sample *sample) {
-    return sample->cpu == HF_CPU_FOREIGN || (sample->cpu == HF_CPU_OWN && sample->turn_is_over);
+    if (hf_turn_has_begun(&self->turn, sample->now_ns))
+        sample->cpu = hf_cpu_wanted_by(sample->now_ns);
 }
 
 // The thread has left its CPU to others: its next turn begins.
-static inline void hf_sample_after_yield(struct hf_wait_sample *sample, struct hf_thread_record *self,
+static inline void hf_sample_after_sleep(struct hf_wait_sample *sample, struct hf_thread_record *self,
                                          const hf_release_count *releases) {
     hf_sample_releases(sample, releases);
     hf_turn_begin(&self->turn, sample->now_ns);
+}
+
+static inline void hf_sample_after_yield(struct hf_wait_sample *sample, struct hf_thread_record *self,
+                                         const hf_release_count *releases, uint64_t since_ns) {
+    hf_sample_releases(sample, releases);
+    hf_turn_begin_after_yield(&self->turn, since_ns, sample->now_ns);
 }
 
 #endif

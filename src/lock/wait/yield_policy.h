@@ -14,15 +14,17 @@
 // A turn is the time for which a hot lock stays on the CPU of a waiter that has slept for it (lock_history.h). So
 // however many waiters sleep, the lock moves to another CPU once in a turn.
 //
-// wait.P3  Bounded. In one wait a waiter sleeps for HF_YIELDS_NS, and until its last timed sleep ends. No timed sleep
+// wait.P3  Bounded. In one wait a waiter leaves its CPU for HF_YIELDS_NS, and until it has it again. No timed sleep
 //     is longer than those before it and the first one together: so the waiter comes too late by no more than it would
 //     have polled in vain.
 //
-// Where threads of its own process want the CPU, polling costs the process nothing, but it costs those that wait for
-// the lock: the scheduler gives them the CPU after a slice of milliseconds, and with many threads on each CPU a wait is
-// as many slices. So a waiter whose turn (lock/wait/turn.h) is over yields, and the next thread has its own.
+// Where threads of its own process want the CPU (hf_cpu_wanted_by in lock/wait/turn.h) a waiter is in the way of all of
+// them: of those that work, and of those that wait for the lock and have waited for longer. The scheduler would give
+// them the CPU after a slice of milliseconds. So it yields at each sample that does not get it the lock, whether it
+// would defer or finds the word held; a switch takes a microsecond or two. A yield that took 2 ms and more was to a
+// thread that does not give the CPU away, and may be another process: then it polls for as long before the next one.
 //
-// wait.P4  A waiter yields to its own process at most once in a turn. Then it takes the word when it is FREE.
+// wait.P4  A waiter that has yielded takes the word when it is FREE. Yields count in wait.P3.
 //
 // A woken waiter may sleep briefly before it competes again, where that gets the lock released more often
 // (lock_history.h): its owner, which has just called the kernel to wake it, goes on alone, and calls nobody else, since
@@ -54,7 +56,7 @@ static inline bool hf_may_yield(const struct hf_thread_record *self, uint32_t de
     return self->critical.critical_depth == depth && hf_queue_may_enter(self);
 }
 
-// The timed sleeps of one wait so far.
+// The timed sleeps and yields of one wait so far.
 struct hf_yields {
     uint64_t slept_ns;
     uint32_t last_ns; // the length that the last one was to have; 0: there was none

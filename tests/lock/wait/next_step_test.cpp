@@ -3,8 +3,9 @@
 //
 // Shown able to fail, each by rows of the table: a budget that is spent keeps a waiter in the queue; a waiter that
 // comes samples a lock that is known to be slow; polls of the hot lock that never end, and one that goes on although
-// the lock is not hot any more; a yield whatever the turn, or whoever wants the CPU; a timed sleep although the lock
-// was not released; a designated waker that had slept for long; a reader-writer lock's waiter that announces.
+// the lock is not hot any more; a yield whoever wants the CPU, and yields without end; a timed sleep although batches
+// do not pay, or the lock was not released; a designated waker that had slept for long; a reader-writer lock's waiter
+// that announces.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -142,10 +143,12 @@ const std::vector<row> rows = {
      HF_WAIT_SAMPLE, HF_AT_END},
     {"released", HF_AT_SECOND_SAMPLE, [](auto &s) { s.sample.releases = 1; }, HF_WAIT_SAMPLE, HF_AT_HOT},
     {"not released", HF_AT_SECOND_SAMPLE, [](auto &) {}, HF_WAIT_SAMPLE, HF_AT_END},
-    {"hot, held", HF_AT_HOT, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_HOT, 3},
-    {"hot, as seldom as it samples", HF_AT_HOT, [](auto &s) { s.state.pauses = HF_PAUSES_MAX; }, HF_WAIT_PAUSE,
-     HF_AT_HOT, HF_PAUSES_MAX},
-    {"hot, the polls are used up", HF_AT_HOT, [](auto &s) { s.state.polls = HF_SPIN_BUDGET_POLLS - 1; }, HF_WAIT_PAUSE,
+    {"hot, held", HF_AT_HOT, [](auto &) {}, HF_WAIT_SAMPLE, HF_AT_CPU, 3},
+    {"hot, held, may not yield", HF_AT_HOT, [](auto &s) { s.state.yields = hf_yields_begin(false); }, HF_WAIT_PAUSE,
+     HF_AT_HOT, 3},
+    {"hot, as seldom as it samples", HF_AT_HOT, [](auto &s) { s.state.pauses = HF_PAUSES_MAX; }, HF_WAIT_SAMPLE,
+     HF_AT_CPU, HF_PAUSES_MAX},
+    {"hot, the polls are used up", HF_AT_CPU, [](auto &s) { s.state.polls = HF_SPIN_BUDGET_POLLS - 1; }, HF_WAIT_PAUSE,
      HF_AT_END},
     {"hot no more", HF_AT_HOT, is_not_hot, HF_WAIT_PAUSE, HF_AT_END},
     {"hot no more, free", HF_AT_HOT,
@@ -154,13 +157,7 @@ const std::vector<row> rows = {
          s.sample.is_free = true;
      },
      HF_WAIT_TAKE, HF_AT_END},
-    {"hot, defers, batches pay", HF_AT_HOT, defers, HF_WAIT_SAMPLE, HF_AT_CPU},
-    {"hot, defers, batches do not clearly pay", HF_AT_HOT,
-     [](auto &s) {
-         defers(s);
-         s.history.free_word.rate[HF_HISTORY_DEFER] = rate_usual;
-     },
-     HF_WAIT_PAUSE, HF_AT_HOT},
+    {"hot, defers", HF_AT_HOT, defers, HF_WAIT_SAMPLE, HF_AT_CPU},
     {"hot, defers, may not yield", HF_AT_HOT,
      [](auto &s) {
          defers(s);
@@ -174,16 +171,16 @@ const std::vector<row> rows = {
      },
      HF_WAIT_PAUSE, HF_AT_END},
     {"nobody wants the CPU", HF_AT_CPU, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_HOT, 1},
-    {"its own process wants the CPU", HF_AT_CPU, [](auto &s) { s.sample.cpu = HF_CPU_OWN; }, HF_WAIT_PAUSE, HF_AT_HOT,
-     1},
-    {"and the turn is over", HF_AT_CPU,
-     [](auto &s) {
-         s.sample.cpu = HF_CPU_OWN;
-         s.sample.turn_is_over = true;
-     },
-     HF_WAIT_YIELD, HF_AT_YIELD_END},
+    {"its own process wants the CPU", HF_AT_CPU, [](auto &s) { s.sample.cpu = HF_CPU_OWN; }, HF_WAIT_YIELD,
+     HF_AT_YIELD_END},
     {"another process wants it", HF_AT_CPU, [](auto &s) { s.sample.cpu = HF_CPU_FOREIGN; }, HF_WAIT_TIMED_SLEEP,
      HF_AT_SLEEP_END},
+    {"and batches do not clearly pay", HF_AT_CPU,
+     [](auto &s) {
+         s.sample.cpu = HF_CPU_FOREIGN;
+         s.history.free_word.rate[HF_HISTORY_DEFER] = rate_usual;
+     },
+     HF_WAIT_PAUSE, HF_AT_HOT, 1},
     {"yielded", HF_AT_YIELD_END, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_HOT, HF_HOT_PAUSES},
     {"slept, released meanwhile", HF_AT_SLEEP_END,
      [](auto &s) {
@@ -240,6 +237,23 @@ TEST(next_step, TakesTheWordAfterAYield) {
     s.sample.is_free = true;
     s.sample.releases = 1;
     EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), HF_WAIT_TAKE);
+}
+
+TEST(next_step, YieldsEndInAWait) {
+    situation s = at(HF_AT_CPU);
+    s.sample.cpu = HF_CPU_OWN;
+    constexpr uint64_t yield_ns = 100'000;
+    uint64_t yields = 0;
+    while (hf_wait_next(&s.state, &s.history, nullptr, &s.sample) == HF_WAIT_YIELD) {
+        ASSERT_LT(yields++, 2 * uint64_t{HF_YIELDS_NS} / yield_ns);
+        s.sample.now_ns += yield_ns;
+        hf_wait_next(&s.state, &s.history, nullptr, &s.sample); // at its end
+        s.state.polls = 0;
+        s.state.place = HF_AT_HOT;
+        if (hf_wait_next(&s.state, &s.history, nullptr, &s.sample) != HF_WAIT_SAMPLE)
+            break;
+    }
+    EXPECT_EQ(yields, uint64_t{HF_YIELDS_NS} / yield_ns);
 }
 
 TEST(next_step, TimedSleepsEndInAWait) {

@@ -49,6 +49,8 @@ TEST(turn, IsLongAfterALongYieldAlone) {
     EXPECT_TRUE(hf_turn_is_over(&own, brief_ns + HF_TURN_US * us));
     hf_turn_begin_after_yield(&own, since_ns, long_ns);
     EXPECT_FALSE(hf_turn_is_over(&own, long_ns + 3000 * us));
+    EXPECT_FALSE(hf_turn_has_begun(&own, long_ns + 2999 * us)) << "no yield until then";
+    EXPECT_TRUE(hf_turn_has_begun(&own, long_ns + 3000 * us));
     EXPECT_TRUE(hf_turn_is_over(&own, long_ns + (3000 + HF_TURN_US) * us));
 }
 
