@@ -226,8 +226,9 @@ TEST(next_step, IsAsTheTableHasIt) {
         row.differs(s);
         EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), row.step) << row.what;
         EXPECT_EQ(s.state.place, row.next) << row.what;
-        if (row.pauses >= 0)
+        if (row.pauses >= 0) {
             EXPECT_EQ(s.state.pauses, row.pauses) << row.what;
+        }
     }
 }
 

@@ -114,7 +114,7 @@ double us_of_a_lock() {
 // Without yields each exchange takes one of the scheduler's slices, at least 2 ms. Beside other processes turns are as
 // long as yields, so nothing is to be seen then.
 TEST(turn, PollersUnderALockGiveWay) {
-    if (us_of_a_lock() * HF_LOOKS_APART > HF_TURN_US / 2.0)
+    if (us_of_a_lock() * double{HF_LOOKS_APART} > double{HF_TURN_US} / 2)
         GTEST_SKIP() << "a lock takes too long here";
     cpu_set_t all, one;
     pthread_getaffinity_np(pthread_self(), sizeof(all), &all);
