@@ -373,7 +373,7 @@ def test_files_that_are_none(holdfast, tmp_path, content, parts):
 
 
 @pytest.mark.parametrize("arguments, parts", [
-    ([], ["results"]),
+    ([], ["FILE... is missing"]),
     (["/nonexistent/cells.json"], ["can't read '/nonexistent/cells.json'", "No such file"]),
     (["/"], ["can't read '/'", "directory"]),
     (["/dev/zero"], ["'/dev/zero'", "larger than 256 MiB"]),

@@ -147,7 +147,7 @@ TEST_F(successor, GoesOnWithThePageAndItsProcesses) {
     holder.send(SIGCONT);
     EXPECT_EQ(count_becomes(second, 1), 1u);
     EXPECT_TRUE(hf_hint_is_fresh());
-    EXPECT_FALSE(hf_spinning_pays());
+    EXPECT_TRUE(comes_true([] { return !hf_spinning_pays(); })) << "the holder may be on its CPU once more before";
     holder.end();
     EXPECT_EQ(count_becomes(second, 0), 0u);
     EXPECT_TRUE(second.audit());
