@@ -47,7 +47,7 @@
 //     condition variable's own lock.)
 // condition.C8  Of several chosen that sleep, all are made runnable at once: a woken thread that gets its waker's CPU
 //     does not keep the others from theirs until it gives that up. (Where it polled for what they were to do, that was
-//     two fifths of the time.) So they are moved to one word, where nobody sleeps of his own accord, and one call
+//     two fifths of the time.) So they are moved to one word, where nobody begins to sleep, and one call
 //     wakes all that are there. Each has its permit before it is moved: one that does not sleep any more, and whatever
 //     else sleeps at its address by now, is woken for nothing, and no permit is missed. Any chooser's call wakes those
 //     that another has moved there, which have their permits as well.

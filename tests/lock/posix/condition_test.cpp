@@ -183,7 +183,6 @@ TEST_F(condition, OwedTurnsAreGivenTogether) {
     EXPECT_EQ(permits_had(), 3);
 }
 
-// Shown able to fail: hf_waiter_move_to without the move (nobody is found), or without its announcement.
 // condition.C8, with sleeps that end early, by signals: a permit that is given to a sleeper that is not there any more
 // is not missed. Shown able to fail, by its never ending: no wake of those that were moved, and a wake of one of them
 // alone.
@@ -220,6 +219,7 @@ TEST(condition_together, AllThatSleepWakeUpAndNoneIsMissed) {
         each.join();
 }
 
+// Shown able to fail: hf_waiter_move_to without the move (nobody is found), or without its announcement.
 TEST(condition_move, AMovedWaiterSleepsOnAtTheMutex) {
     hf_condition shared{};
     int moved = 0;
