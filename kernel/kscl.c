@@ -35,8 +35,8 @@
  *	 |       '---- unlock ------- OWNER <----------'
  *	 '----------------------------^
  *
- * The lock is handed over: a thread that chooses makes the chosen waiter owner, then wakes it. There is no
- * time at which the lock is free and somebody is on the way to it.
+ * The lock is handed over: a thread that chooses makes the chosen waiter owner, then wakes it.
+ * There is no time at which the lock is free and somebody is on the way to it.
  *
  * Invariants, between any two critical sections of the guard:
  *
@@ -47,8 +47,9 @@
  * kscl.K3  A BANNED waiter wakes by itself when its debt is paid, or when the idle thread that is
  *          least far may be forgotten, whichever is first, and looks. So no ban rests on somebody
  *          else, and nobody keeps the time for others.
- * kscl.K4  A waiter that is granted the lock is awake or woken. Only the spinner is not woken: a thread that
- *          gives that up does so under the guard, and looks once more before it sleeps.
+ * kscl.K4  A waiter that is granted the lock is awake or woken. Only the spinner is not woken: a
+ *          thread that gives that up does so under the guard, and looks once more before it
+ *          sleeps.
  * kscl.K5  A share belongs to one thread, which alone makes it. It is on the list of those seen,
  *          and can be forgotten, exactly while it is IDLE. The guard's holder frees nothing.
  *
@@ -282,7 +283,7 @@ static bool kscl_is_banned(struct kscl *lock, const struct kscl_share *share, u6
 	       (s64)(share->used - lock->virtual_now) > 0;
 }
 
-/* The waiter that is least far and not banned. A thread that is not first in its tree is farther. */
+/* The waiter that is least far and not banned. One that is not first in its tree is farther. */
 static struct kscl_share *kscl_next(struct kscl *lock, u64 now)
 {
 	struct kscl_share *ready = kscl_first(&lock->ready);
@@ -367,7 +368,7 @@ static bool kscl_owner_runs(const struct kscl *lock)
 	return runs;
 }
 
-/* Polling pays for a thread that is next, while the owner is at work, and costs nobody else the CPU. */
+/* Polling pays for the thread that is next, while the owner runs, and costs nobody else the CPU. */
 static bool kscl_may_spin(struct kscl *lock, const struct kscl_share *share)
 {
 	return !lock->spinner && share->state == KSCL_READY && kscl_first(&lock->ready) == share &&
@@ -532,8 +533,8 @@ EXPORT_SYMBOL_GPL(kscl_lock_killable);
  * kscl_trylock - acquire the lock if it is free
  * @lock: not the caller's already
  *
- * Does not sleep, and is not kept away by a ban: a thread that tries can't wait for its end. What the caller
- * uses counts all the same.
+ * Does not sleep, and is not kept away by a ban: a thread that tries can't wait for its end. What
+ * the caller uses counts all the same.
  *
  * Return: whether the lock is the caller's now.
  */
@@ -629,7 +630,8 @@ EXPORT_SYMBOL_GPL(kscl_is_contended);
  * kscl_threads - how many threads take part in the lock
  * @lock: the lock
  *
- * Return: how many have a share of it: a thread that waits, has it, or has used it and is not forgotten yet.
+ * Return: how many have a share of it: a thread that waits, has it, or has used it and is not
+ * forgotten yet.
  */
 unsigned int kscl_threads(struct kscl *lock)
 {
@@ -661,7 +663,8 @@ EXPORT_SYMBOL_GPL(__kscl_init);
  * kscl_destroy - give back what the lock remembers
  * @lock: free, and nobody waits for it or comes to it any more
  *
- * The lock is then as kscl_init() makes it. A thread that is still inside kscl_unlock() is waited for.
+ * The lock is then as kscl_init() makes it. A thread that is still inside kscl_unlock() is waited
+ * for.
  */
 void kscl_destroy(struct kscl *lock)
 {

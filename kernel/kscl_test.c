@@ -254,8 +254,8 @@ static int use_until(struct member *self)
 
 /*
  * Weights as the scheduler has them. The difference from what is due is at most 3% of that.
- * Sections are long beside what lies between them, also where the machine is emulated: a thread that leaves
- * the lock free for a part of its time has had the opportunity to use it.
+ * Sections are long beside what lies between them, also where the machine is emulated: a thread
+ * that leaves the lock free for a part of its time has had the opportunity to use it.
  */
 static void share(unsigned int members, const int *nice, const u64 *section_us, const u64 *weights)
 {
@@ -348,7 +348,7 @@ static void try_often(bool (*one)(struct kscl *lock))
 	EXPECT(seen, "not seen in %u tries\n", try);
 }
 
-/* A thread that has used more than an idle thread waits for as long again, although the lock is free. */
+/* A thread that has used more than an idle one waits as long again, although the lock is free. */
 static bool see_ban(struct kscl *lock)
 {
 	struct member other;
