@@ -13,6 +13,13 @@ namespace detail {
 
 constinit std::atomic<unsigned> observed = 0;
 
+void set_noting(unsigned what, bool on) noexcept {
+    if (on)
+        observed.fetch_or(what, std::memory_order_relaxed);
+    else
+        observed.fetch_and(~what, std::memory_order_relaxed);
+}
+
 std::uint64_t observation_clock_ns() noexcept {
     auto now = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());

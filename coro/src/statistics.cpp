@@ -177,10 +177,7 @@ void count(bool on) {
         if (all.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel))
             static_cast<void>(made.release()); // for as long as the process lives
     }
-    if (on)
-        detail::observed.fetch_or(detail::counting, std::memory_order_relaxed);
-    else
-        detail::observed.fetch_and(~detail::counting, std::memory_order_relaxed);
+    detail::set_noting(detail::counting, on);
 }
 
 bool counting() noexcept {

@@ -57,11 +57,11 @@ void start() {
     std::lock_guard held(at.lock);
     at.threads.clear();
     at.number.fetch_add(1, std::memory_order_relaxed);
-    detail::observed.fetch_or(detail::tracing, std::memory_order_relaxed);
+    detail::set_noting(detail::tracing, true);
 }
 
 void stop() noexcept {
-    detail::observed.fetch_and(~detail::tracing, std::memory_order_relaxed);
+    detail::set_noting(detail::tracing, false);
 }
 
 void write(std::ostream &to) {

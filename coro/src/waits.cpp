@@ -120,10 +120,7 @@ void watch(bool on) noexcept {
     table &of = all();
     std::lock_guard held(of.lock);
     of.coroutines.clear();
-    if (on)
-        detail::observed.fetch_or(detail::watching, std::memory_order_relaxed);
-    else
-        detail::observed.fetch_and(~detail::watching, std::memory_order_relaxed);
+    detail::set_noting(detail::watching, on);
 }
 
 bool watching() noexcept {

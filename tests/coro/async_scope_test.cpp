@@ -44,6 +44,15 @@ task<> yields(int times, in_a_frame held) {
         co_await yield();
 }
 
+task<std::string> thrown_by_join(async_scope &scope) {
+    try {
+        co_await scope.join();
+    } catch (const std::runtime_error &one) {
+        co_return one.what();
+    }
+    co_return "";
+}
+
 // coro.J1, J3: the scope is gone as soon as it is joined.
 TEST(CoroScope, IsJoinedWhenAllFramesAreGone) {
     pool workers(2);
@@ -110,13 +119,7 @@ TEST(CoroScope, GivesTheFirstExceptionAndStopsTheOthers) {
         for (int i = 0; i < 5; i++)
             scope.spawn([&](std::stop_token token) { return sleeps_until_stopped(std::move(token), stopped); });
         scope.spawn(fails("the first"));
-        std::string thrown;
-        try {
-            co_await scope.join();
-        } catch (const std::runtime_error &one) {
-            thrown = one.what();
-        }
-        EXPECT_EQ(thrown, "the first");
+        EXPECT_EQ(co_await thrown_by_join(scope), "the first");
         EXPECT_EQ(stopped, 5);
         EXPECT_TRUE(scope.get_token().stop_requested());
         co_await scope.join(); // it was told once
@@ -135,13 +138,7 @@ TEST(CoroScope, LetsTheOthersGoOnWhereThatIsWanted) {
             co_await yield();
         EXPECT_FALSE(scope.get_token().stop_requested());
         first_has_failed.set();
-        std::string thrown;
-        try {
-            co_await scope.join();
-        } catch (const std::runtime_error &one) {
-            thrown = one.what();
-        }
-        EXPECT_EQ(thrown, "the first");
+        EXPECT_EQ(co_await thrown_by_join(scope), "the first");
     };
     sync_wait(workers, begin());
 }

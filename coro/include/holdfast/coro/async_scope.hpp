@@ -131,8 +131,7 @@ private:
                 return;
             if (std::exchange(self.unfinished_, 0) > 0) // coro.J4
                 self.lost_ = true;
-            while (waiter *one = self.waiters_.choose()) // coro.J2
-                chosen.append(*one);
+            self.waiters_.choose_all(chosen); // coro.J2
             blocked = self.blocked_;
         }
         // coro.J3
@@ -215,7 +214,7 @@ using scope_task = std::invoke_result_t<std::decay_t<Function> &, async_scope &>
 template <class T, class Function>
 task<T> run_scope(executor_base *home, std::stop_token parent, Function body) {
     async_scope scope(home ? *home : this_executor(), std::move(parent));
-    std::optional<std::conditional_t<std::is_void_v<T>, nothing, T>> result;
+    std::optional<result_or_nothing<T>> result;
     HF_CORO_TRY {
         task<T> first = body(scope);
         if constexpr (std::is_void_v<T>) {

@@ -70,8 +70,7 @@ private:
             count_ -= std::exchange(dropped_, 0);
             come_ = 0;
             round_++;
-            while (waiter *other = waiters_.choose())
-                others.append(*other);
+            waiters_.choose_all(others);
         }
         schedule_all(others);
         return true;

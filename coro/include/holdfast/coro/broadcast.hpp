@@ -43,7 +43,7 @@ public:
             if (closed_)
                 return false;
             last_[sent_++ % last_.size()].swap(one); // what was there goes without the guard
-            choose_all(chosen);
+            this->waiters_.choose_all(chosen);       // coro.K2
         }
         schedule_all(chosen);
         return true;
@@ -54,7 +54,7 @@ public:
         {
             spin_lock held(this->guard_);
             closed_ = true;
-            choose_all(chosen);
+            this->waiters_.choose_all(chosen); // coro.K2
         }
         schedule_all(chosen);
     }
@@ -67,11 +67,6 @@ private:
     friend class detail::waited_on<broadcast>;
     static constexpr primitive_kind observed_as = primitive_kind::channel;
 
-    // Under the guard.
-    void choose_all(wait_list &chosen) noexcept {
-        while (waiter *one = this->waiters_.choose()) // coro.K2
-            chosen.append(*one);
-    }
     bool take(const waiter *one) const noexcept { return one->wanted != sent_ || closed_; }
     void give_back(const waiter &) const noexcept {}
     void someone_left() const noexcept {}

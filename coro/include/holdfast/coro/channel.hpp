@@ -172,8 +172,7 @@ public:
         {
             spin_lock held(guard_);
             closed_ = true;
-            while (waiter *one = senders_.choose())
-                chosen.append(*one);
+            senders_.choose_all(chosen);
             waiter *let_go = nullptr;
             while (choose_receiver(let_go))
                 if (let_go)

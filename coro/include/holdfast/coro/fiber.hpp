@@ -211,16 +211,6 @@ private:
     bool unwinding_ = false;
 };
 
-template <class Awaitable>
-decltype(auto) awaiter_of(Awaitable &&one) {
-    if constexpr (has_own_co_await<Awaitable>)
-        return std::forward<Awaitable>(one).operator co_await();
-    else if constexpr (has_free_co_await<Awaitable>)
-        return operator co_await(std::forward<Awaitable>(one));
-    else
-        return static_cast<Awaitable &&>(one);
-}
-
 } // namespace detail
 
 // The function's result, or its exception. Its frame and its stack are allocated here; what it waits for allocates

@@ -29,7 +29,7 @@ template <class T>
 struct awaited_callback {
     std::atomic<bool> called = false;
     event came;
-    std::optional<std::conditional_t<std::is_void_v<T>, nothing, T>> value;
+    std::optional<result_or_nothing<T>> value;
     std::exception_ptr thrown;
 };
 

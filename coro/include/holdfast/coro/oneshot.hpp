@@ -80,8 +80,7 @@ private:
                 return false;
             put();
             settled_ = true;
-            while (waiter *one = this->waiters_.choose()) // coro.O2
-                chosen.append(*one);
+            this->waiters_.choose_all(chosen); // coro.O2
         }
         schedule_all(chosen);
         return true;

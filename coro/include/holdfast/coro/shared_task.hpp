@@ -51,7 +51,7 @@ private:
         task<T> one;
         std::atomic<bool> begun = false;
         event over;
-        std::optional<std::conditional_t<std::is_void_v<T>, detail::nothing, T>> result;
+        std::optional<detail::result_or_nothing<T>> result;
         std::exception_ptr thrown;
     };
 

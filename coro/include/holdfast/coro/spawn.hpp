@@ -88,7 +88,7 @@ struct waited_for {
     std::condition_variable changed;
     bool over = false;
     std::exception_ptr thrown;
-    std::optional<std::conditional_t<std::is_void_v<T>, nothing, T>> result;
+    std::optional<result_or_nothing<T>> result;
 
     static void ended(void *self) noexcept {
         auto *of = static_cast<waited_for *>(self);

@@ -25,6 +25,9 @@ namespace detail {
 
 struct nothing {};
 
+template <class T>
+using result_or_nothing = std::conditional_t<std::is_void_v<T>, nothing, T>;
+
 class task_promise_base {
 public:
     [[nodiscard]] auto final_suspend() const noexcept {

@@ -25,9 +25,6 @@ namespace holdfast::coro {
 
 namespace detail {
 
-template <class T>
-using result_or_nothing = std::conditional_t<std::is_void_v<T>, nothing, T>;
-
 // Starts all of `tasks` and waits until they have ended. They do not throw.
 template <class Tasks>
 class [[nodiscard]] all_of {

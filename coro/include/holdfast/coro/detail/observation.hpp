@@ -47,6 +47,7 @@ extern std::atomic<unsigned> observed;
 [[nodiscard]] inline bool noting() noexcept {
     return noting(counting | tracing);
 }
+void set_noting(unsigned what, bool on) noexcept;
 
 // Not 0.
 [[nodiscard]] std::uint64_t observation_clock_ns() noexcept;

@@ -177,6 +177,12 @@ public:
         return nullptr;
     }
 
+    // All of them, behind those that `chosen` has.
+    void choose_all(wait_list &chosen) noexcept {
+        while (waiter *one = choose())
+            chosen.append(*one);
+    }
+
     void append(waiter &one) noexcept {
         one.linked = true;
         one.next = nullptr;
