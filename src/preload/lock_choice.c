@@ -129,23 +129,21 @@ static struct hf_uscl_parts uscl_in(struct hf_mutex *mutex) {
         .word = &mutex->word, .slices = &mutex->slices, .options = &hf_choice_of(mutex)->uscl_options};
 }
 
-static int acquire_extended(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    hf_slice_request();
-    if (hf_flexguard_try_acquire(&mutex->word, self))
-        return 0;
-    hf_extended_ends(self);
-    int error =
-        hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline, HF_WORD_HELD);
-    hf_extended_waited(self);
-    return error;
-}
-
 static bool try_acquire_extended(struct hf_mutex *mutex, struct hf_thread_record *self) {
     hf_slice_request();
     bool acquired = hf_flexguard_try_acquire(&mutex->word, self);
     if (!acquired)
         hf_extended_ends(self);
     return acquired;
+}
+
+static int acquire_extended(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    if (try_acquire_extended(mutex, self))
+        return 0;
+    int error =
+        hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline, HF_WORD_HELD);
+    hf_extended_waited(self);
+    return error;
 }
 
 int hf_chosen_acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {

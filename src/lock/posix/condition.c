@@ -430,11 +430,17 @@ void hf_conditions_close(void) {
     }
 }
 
-void hf_waiter_give_permit(struct hf_waiter *chosen) {
+// Whether it sleeps until somebody wakes it. The last touch: then its node may be gone, and a wake uses the address
+// alone.
+static bool give_permit(struct hf_waiter *chosen) {
     HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
-    // The last touch: then its node may be gone, and a wake uses the address only.
-    if (hf_exchange_release(&chosen->permit, HF_PERMIT_GIVEN) == HF_PERMIT_AWAITED_ASLEEP)
-        hf_futex_wake(&chosen->permit, 1);
+    return hf_exchange_release(&chosen->permit, HF_PERMIT_GIVEN) == HF_PERMIT_AWAITED_ASLEEP;
+}
+
+void hf_waiter_give_permit(struct hf_waiter *chosen) {
+    const uint32_t *permit = &chosen->permit;
+    if (give_permit(chosen))
+        hf_futex_wake(permit, 1);
     hf_cpus_usable(); // the caller's are the process's, too, though it may never wait
 }
 
@@ -485,10 +491,9 @@ void hf_waiters_give_permits(struct hf_waiter *chosen) {
     const uint32_t *together = chosen ? &list_lock_of(chosen->condition)->together : NULL, *first = NULL;
     int asleep = 0;
     for (struct hf_waiter *next; chosen; chosen = next) {
-        HF_CHECK("condition.C2", chosen->state == HF_WAITER_CHOSEN);
         const uint32_t *permit = &chosen->permit;
         next = chosen->next_chosen;
-        if (hf_exchange_release(&chosen->permit, HF_PERMIT_GIVEN) != HF_PERMIT_AWAITED_ASLEEP)
+        if (!give_permit(chosen))
             continue;
         if (asleep++ == 0) {
             first = permit;
