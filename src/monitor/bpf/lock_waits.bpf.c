@@ -122,18 +122,24 @@ static bool tell_with_stack(struct task_struct *task, const struct hf_wait_event
     return true;
 }
 
-// at_ns 0: it is not known when.
-static void tell_end(struct wait_mark *mark, uint64_t at_ns) {
-    mark->is_open = 0;
+// What has ended and has no stack.
+static void tell_span(const struct wait_mark *mark, uint32_t kind, uint64_t begun_ns, uint64_t at_ns) {
     struct hf_wait_event *told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
     if (!told) {
         __sync_fetch_and_add(&lost_total, 1);
         return;
     }
     *told = mark->event;
-    told->kind = HF_WAIT_ENDS;
+    told->kind = kind;
+    told->begun_ns = begun_ns;
     told->at_ns = at_ns;
     bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+}
+
+// at_ns 0: it is not known when.
+static void tell_end(struct wait_mark *mark, uint64_t at_ns) {
+    mark->is_open = 0;
+    tell_span(mark, HF_WAIT_ENDS, mark->event.begun_ns, at_ns);
 }
 
 // A thread that leaves its CPU waits no more, even if the kernel hid the switch that ended its wait.
@@ -200,16 +206,7 @@ static void is_back(struct task_struct *task) {
         return;
     uint64_t begun_ns = mark->preempted_ns;
     mark->preempted_ns = 0;
-    struct hf_wait_event *told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
-    if (!told) {
-        __sync_fetch_and_add(&lost_total, 1);
-        return;
-    }
-    *told = mark->event;
-    told->kind = HF_THREAD_PREEMPTED;
-    told->begun_ns = begun_ns;
-    told->at_ns = bpf_ktime_get_ns();
-    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    tell_span(mark, HF_THREAD_PREEMPTED, begun_ns, bpf_ktime_get_ns());
 }
 
 // Is the current thread in a call that wakes sleepers of that word?
