@@ -71,8 +71,7 @@ public:
         show_files();
         if (interrupted.requested()) {
             say("holdfast: interrupted after {} of {} cells{}\n", records_.size(), cell_count(),
-                json_file_ ? json_file_->how_to_go_on()
-                           : "; with --json FILE they are kept, and --resume FILE goes on");
+                how_to_go_on(json_file_));
             return ending::by_signal(interrupted.signal());
         }
         bool all_ok = std::all_of(records_.begin(), records_.end(), [](const auto &one) {

@@ -138,9 +138,7 @@ public:
             fmt::print("Records: {}\n", json_file_->name());
         }
         if (interrupted.requested()) {
-            say("holdfast: interrupted after {} of {} runs{}\n", runs_.size(), run_count(),
-                json_file_ ? json_file_->how_to_go_on()
-                           : "; with --json FILE they are kept, and --resume FILE goes on");
+            say("holdfast: interrupted after {} of {} runs{}\n", runs_.size(), run_count(), how_to_go_on(json_file_));
             return ending::by_signal(interrupted.signal());
         }
         bool all_ok =

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include "cli/common/csv.hpp"
 #include "measure/bootstrap.hpp"
 #include "measure/quantity.hpp"
 #include "measure/statistics.hpp"
@@ -186,36 +187,17 @@ std::vector<double> ratios_to_glibc(const std::vector<program_run> &runs, const 
 
 namespace {
 
-// RFC 4180: a value with a comma, a quote or a line's end is quoted.
-std::string csv_value(const std::string &text) {
-    if (text.find_first_of(",\"\n") == std::string::npos)
-        return text;
-    std::string quoted = "\"";
-    for (char each : text)
-        quoted += each == '"' ? std::string("\"\"") : std::string(1, each);
-    return quoted + "\"";
-}
-
-std::string line_of(const std::vector<std::string> &values, table_form form) {
-    std::string line = form == table_form::csv ? "" : "|";
-    for (const std::string &each : values) {
-        if (form == table_form::csv)
-            line += (line.empty() ? "" : ",") + csv_value(each);
-        else
-            line += " " + each + " |";
-    }
-    return line + "\n";
-}
-
-std::string plain_number(std::optional<double> value) {
-    return value ? fmt::format("{:.6g}", *value) : "";
+// Of fields that csv_text() has quoted, in CSV.
+std::string line_of(const std::vector<std::string> &fields, table_form form) {
+    return form == table_form::csv ? csv_line(fields) : fmt::format("| {} |\n", fmt::join(fields, " | "));
 }
 
 } // namespace
 
 std::string comparison_rows(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                             const std::vector<unsigned> &threads, const yardstick &by, table_form form) {
-    std::vector<std::string> header{"lock",  "threads", "status",   by.by_metric ? by.metric_name : "wall s",
+    auto words = [form](const std::string &text) { return form == table_form::csv ? csv_text(text) : text; };
+    std::vector<std::string> header{"lock",  "threads", "status",   by.by_metric ? words(by.metric_name) : "wall s",
                                     "CPU s", "rounds",  "vs glibc", "from",
                                     "to"};
     std::string text = line_of(header, form);
@@ -231,12 +213,11 @@ std::string comparison_rows(const std::vector<program_run> &runs, const std::vec
                     cpu_s.push_back(one->cpu_s);
             }
             std::optional<interval> within = interval_of_median(ratios);
-            text +=
-                line_of({lock, count ? std::to_string(count) : "", status_of(own), plain_number(median_value(own, by)),
-                         plain_number(median(cpu_s)), std::to_string(own.size()), plain_number(median(ratios)),
-                         plain_number(within ? std::optional(within->low) : std::nullopt),
-                         plain_number(within ? std::optional(within->high) : std::nullopt)},
-                        form);
+            text += line_of({words(lock), count ? std::to_string(count) : "", status_of(own),
+                             csv_number(median_value(own, by)), csv_number(median(cpu_s)), std::to_string(own.size()),
+                             csv_number(median(ratios)), csv_number(within ? std::optional(within->low) : std::nullopt),
+                             csv_number(within ? std::optional(within->high) : std::nullopt)},
+                            form);
         }
     }
     return text;

@@ -57,10 +57,6 @@ void record_file::refuse_records() const {
                                   name()));
 }
 
-std::string record_file::how_to_go_on() const {
-    return fmt::format(": '--resume {}' goes on with them", name());
-}
-
 void record_file::add(const json &record) {
     lines_.push_back(dumped(record, -1));
     if (file_.is_replaced())
@@ -70,6 +66,11 @@ void record_file::add(const json &record) {
 void record_file::finish() const {
     if (!file_.is_replaced() && !lines_.empty())
         file_.write(results_text(about_, lines_));
+}
+
+std::string how_to_go_on(const std::optional<record_file> &with) {
+    return with ? fmt::format(": '--resume {}' goes on with them", with->name())
+                : "; with --json FILE they are kept, and --resume FILE goes on";
 }
 
 } // namespace holdfast::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,9 +44,6 @@ public:
         return records;
     }
 
-    // Behind "interrupted after ...".
-    std::string how_to_go_on() const;
-
     void add(const json &record);
     // No more are added: for what can't be replaced again and again, a pipe or a device.
     void finish() const;
@@ -64,5 +62,8 @@ private:
     json about_;
     std::vector<std::string> lines_;
 };
+
+// Behind "interrupted after ...". Nothing is kept where no file is.
+std::string how_to_go_on(const std::optional<record_file> &with);
 
 } // namespace holdfast::cli

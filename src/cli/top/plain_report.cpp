@@ -6,8 +6,8 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <optional>
-#include <string_view>
 
+#include "cli/common/csv.hpp"
 #include "cli/top/page.hpp"
 
 namespace holdfast::cli::top {
@@ -158,20 +158,7 @@ json json_of(const change &what, const ranking &how) {
 
 namespace {
 
-// As RFC 4180 has it. A spreadsheet takes what begins like a formula for one.
-std::string field(const std::string &text) {
-    bool is_formula = !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
-    std::string quoted = is_formula ? "\"'" : "\"";
-    for (char each : text)
-        quoted += each == '"' ? "\"\"" : std::string(1, each);
-    return quoted + '"';
-}
-
-std::string field(std::optional<double> value) {
-    return value ? fmt::format("{:.6g}", *value) : "";
-}
-
-std::string csv_line(const std::string &time, const row &what) {
+std::string csv_of(const std::string &time, const row &what) {
     const rates &now = what.lock ? what.lock->now : what.process->now;
     const counts &so_far = what.lock ? what.lock->so_far : what.process->so_far;
     auto place = [&](const std::vector<place_sample> lock_change::*places) {
@@ -181,34 +168,31 @@ std::string csv_line(const std::string &time, const row &what) {
         time,
         what.lock ? "lock" : "process",
         std::to_string(what.process->id.pid),
-        field(what.process->user),
-        field(what.process->name),
+        csv_text(what.process->user),
+        csv_text(what.process->name),
         name_of(what.lock ? what.lock->from : what.process->from),
         what.lock ? fmt::format("{:#x}", what.lock->address) : "",
-        field(what.lock ? what.lock->name : ""),
-        field(what.lock ? what.lock->kind : ""),
+        csv_text(what.lock ? what.lock->name : ""),
+        csv_text(what.lock ? what.lock->kind : ""),
         what.lock ? (what.lock->is_lock ? "1" : "0") : "",
-        field(now.acquisitions_per_s),
-        field(now.contended_share),
-        field(now.waits_per_s),
-        field(nothing_was_timed(now) ? std::nullopt : std::optional(now.waiters)),
+        csv_number(now.acquisitions_per_s),
+        csv_number(now.contended_share),
+        csv_number(now.waits_per_s),
+        csv_number(nothing_was_timed(now) ? std::nullopt : std::optional(now.waiters)),
         std::to_string(now.waiting_now),
-        field(now.mean_wait_ns),
-        field(now.spun_share),
-        field(now.preemptions_per_s),
-        field(now.holders),
-        field(now.holders_within),
-        field(now.other_sleeps_per_s),
+        csv_number(now.mean_wait_ns),
+        csv_number(now.spun_share),
+        csv_number(now.preemptions_per_s),
+        csv_number(now.holders),
+        csv_number(now.holders_within),
+        csv_number(now.other_sleeps_per_s),
         std::to_string(so_far.longest_wait_ns),
         std::to_string(so_far.longest_hold_ns),
         std::to_string(so_far.preempted_ns),
-        field(place(&lock_change::waits_in)),
-        field(place(&lock_change::held_in)),
+        csv_text(place(&lock_change::waits_in)),
+        csv_text(place(&lock_change::held_in)),
     };
-    std::string line;
-    for (const std::string &each : fields)
-        line += (line.empty() ? "" : ",") + each;
-    return line + "\n";
+    return csv_line(fields);
 }
 
 } // namespace
@@ -223,7 +207,7 @@ std::string csv_of(const change &what, const ranking &how, std::size_t locks_of_
     std::string text, time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     std::vector<process_change> processes = ranked(what.processes, how);
     for (const row &each : rows_of(processes, locks_of_each))
-        text += csv_line(time, each);
+        text += csv_of(time, each);
     return text;
 }
 
