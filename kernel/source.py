@@ -103,7 +103,8 @@ def _pahole(work):
     if shutil.which("pahole") and _pahole_version("pahole") >= PAHOLE:
         return []
     root, wrapper = work / "pahole", work / "pahole.sh"
-    print("kernel: fetches a newer pahole", flush=True)
+    if not (root / "usr" / "bin" / "pahole").exists():
+        print("kernel: fetches a newer pahole", flush=True)
     _run(str(HERE.parent / "tools" / "debian-root"), "sid", "amd64", str(root), "pahole", where=HERE.parent,
          what="pahole could not be fetched")
     libraries = root / "usr" / "lib" / "x86_64-linux-gnu"
