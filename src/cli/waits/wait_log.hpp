@@ -23,6 +23,8 @@ public:
 
     // Hands on each wait that has ended. What is named is named now, while the process runs.
     void read(const wait_watch &watch, const sink &ended);
+    // One piece of it; `stack` as wait_watch::reader has it.
+    void take(const hf_wait_event &event, const hf_stack *stack, const sink &ended);
     // Hands on those that go on, as if they ended now, and forgets them.
     void end_all(std::uint64_t now_ns, const sink &ended);
     // Lets go of what is known of processes that have ended, chains apart.
@@ -49,7 +51,6 @@ private:
     void note_release(lock_wait &wait, const release &more);
     void note_preemptions(const lock_wait &wait, std::uint32_t holder, std::uint64_t from_ns, std::uint64_t until_ns);
     void put_holders(lock_wait &wait);
-    void take(const hf_wait_event &event, const hf_stack *stack, const sink &ended);
     void meet(const watched_process &process, std::uint32_t thread);
 
     using wait_key = std::pair<std::uint32_t, std::uint64_t>; // its thread and its begin
