@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/root_list.hpp"
 #include "holdfast/coro/detail/timer_queue.hpp"
 #include "node_map.hpp"
 #include "quiet_thread.hpp"
 #include "ready_work.hpp"
-#include "root_list.hpp"
 #include "worker.hpp"
 #include "worker_sleep.hpp"
 

@@ -14,9 +14,9 @@
 #include <atomic>
 
 #include "holdfast/coro/detail/checks.hpp"
+#include "holdfast/coro/detail/root_list.hpp"
 #include "holdfast/coro/detail/timer_queue.hpp"
 #include "ready_queue.hpp"
-#include "root_list.hpp"
 
 namespace holdfast::coro {
 

@@ -31,6 +31,13 @@ struct awaited_callback {
     event came;
     std::optional<result_or_nothing<T>> value;
     std::exception_ptr thrown;
+
+    T take() {
+        if (thrown)
+            std::rethrow_exception(thrown);
+        if constexpr (!std::is_void_v<T>)
+            return std::move(*value);
+    }
 };
 
 } // namespace detail
@@ -49,6 +56,8 @@ public:
         of_->value.emplace(std::forward<Value>(value)...);
         of_->came.set();
     }
+    // False where it was moved from.
+    [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
     void fail(std::exception_ptr thrown) const noexcept {
         if (of_->called.exchange(true, std::memory_order_relaxed))
             return;
@@ -67,10 +76,7 @@ task<T> await_callback(Start start) {
     auto state = std::make_shared<awaited_callback<T>>();
     start(callback<T>(state));
     co_await state->came.wait();
-    if (state->thrown)
-        std::rethrow_exception(state->thrown);
-    if constexpr (!std::is_void_v<T>)
-        co_return std::move(*state->value);
+    co_return state->take();
 }
 
 } // namespace detail

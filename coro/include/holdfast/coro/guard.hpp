@@ -89,6 +89,7 @@ template <class Wait, class Guard>
 class [[nodiscard]] guarded : private Wait {
 public:
     using Wait::Wait;
+    using Wait::operator(); // of for_tasks
     [[nodiscard]] bool await_ready() {
         late_ = turn_was_over();
         return !late_ && Wait::await_ready();

@@ -47,15 +47,21 @@ public:
 
     // Begins on `home`, or is destroyed at once if that has ended.
     void start(executor_base &home, void (*ended)(void *) noexcept, void *whom) noexcept {
+        if (std::coroutine_handle<> begun = start_with(home, ended, whom))
+            home.schedule(begun);
+    }
+    // The same for a caller that resumes it there itself: what to resume, or null if it was destroyed.
+    [[nodiscard]] std::coroutine_handle<> start_with(executor_base &home, void (*ended)(void *) noexcept,
+                                                     void *whom) noexcept {
         promise_type &promise = frame_.promise();
         promise.home = &home;
         promise.ended = ended;
         promise.whom = whom;
         promise.abandon = [](root &one) noexcept { destroy(static_cast<promise_type &>(one)); };
         if (home.adopt(promise))
-            home.schedule(frame_);
-        else
-            destroy(promise);
+            return frame_;
+        destroy(promise);
+        return nullptr;
     }
 
 private:

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "holdfast/coro/detail/awaitable.hpp"
 #include "holdfast/coro/detail/checks.hpp"
 #include "holdfast/coro/detail/frame_check.hpp"
 #include "holdfast/coro/detail/observation.hpp"
@@ -104,7 +105,7 @@ private:
 
 // Owns its frame: destroying a task that has not ended destroys what it waits for. T is no reference.
 template <class T>
-class [[nodiscard("a task does nothing until it is awaited")]] task {
+class [[nodiscard("a task does nothing until it is awaited")]] task : public detail::for_tasks {
     static_assert(!std::is_reference_v<T>, "a task's result is a value: return a pointer instead of a reference");
 
 public:

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "holdfast/coro/executors/asio_executor.hpp"
+#include "holdfast/coro/asio.hpp"
 
 class foreign_threads {
 public:

@@ -5,7 +5,7 @@
 #include <asio/thread_pool.hpp>
 #include <optional>
 
-#include "holdfast/coro/executors/asio_executor.hpp"
+#include "holdfast/coro/asio.hpp"
 
 class foreign_threads {
 public:

@@ -29,6 +29,22 @@ decltype(auto) awaiter_of(T &&one) {
         return std::forward<T>(one);
 }
 
+// What is awaited in tasks. Asio's coroutines await a function of their frame, too: so one that awaits this gets the
+// sentence instead of a list of what Asio could await. Test: tests/coro/errors.
+struct for_tasks {
+    struct nothing_like_it {
+        template <class T>
+        operator T *() const;
+    };
+    template <class Frame>
+    auto operator()(Frame *) const {
+        static_assert(!sizeof(Frame *), "this is awaited in a holdfast::coro::task; in a coroutine of Asio's: co_await "
+                                        "async_lock(mutex, asio::use_awaitable), or async_await(function, "
+                                        "asio::use_awaitable), of holdfast/coro/asio.hpp");
+        return nothing_like_it();
+    }
+};
+
 // What co_await gives.
 template <awaitable T>
 using await_result = decltype(awaiter_of(std::declval<T>()).await_resume());

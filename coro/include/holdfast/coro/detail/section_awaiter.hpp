@@ -48,7 +48,7 @@ struct result_within_limits<void> {
 };
 
 template <class Mutex, critical_section Section, class Waiter>
-class [[nodiscard]] section_awaiter : private Waiter {
+class [[nodiscard]] section_awaiter : public for_tasks, private Waiter {
     static constexpr bool limited = std::is_same_v<Waiter, limited_waiter>;
     using returned = std::invoke_result_t<Section &>;
     static constexpr bool returns = !std::is_void_v<returned>;

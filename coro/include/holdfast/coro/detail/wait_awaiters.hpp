@@ -12,6 +12,7 @@
 
 #include <utility>
 
+#include "holdfast/coro/detail/awaitable.hpp"
 #include "holdfast/coro/detail/waiter.hpp"
 
 namespace holdfast::coro::detail {
@@ -26,7 +27,7 @@ template <class Primitive>
 }
 
 template <class Primitive>
-class [[nodiscard]] wait_for_ever : private waiter {
+class [[nodiscard]] wait_for_ever : public for_tasks, private waiter {
 public:
     explicit wait_for_ever(Primitive &of, std::size_t what = 0) noexcept : of_(of) { wanted = what; }
     ~wait_for_ever() {
@@ -61,7 +62,7 @@ private:
 
 // co_await: whether it got what it waited for.
 template <class Primitive>
-class [[nodiscard]] wait_within_limits : private limited_waiter {
+class [[nodiscard]] wait_within_limits : public for_tasks, private limited_waiter {
 public:
     wait_within_limits(Primitive &of, std::size_t what, wait_limits limits)
         : limited_waiter(std::move(limits), withdraw), of_(of) {
