@@ -134,8 +134,8 @@ void note_given_up(primitive_kind kind, const void *primitive) noexcept {
 } // namespace detail
 
 std::string_view name_of(primitive_kind kind) noexcept {
-    constexpr std::array<std::string_view, primitive_kinds> names = {
-        "mutex", "shared_mutex", "semaphore", "condition_variable", "channel", "event", "barrier", "scope"};
+    constexpr std::array<std::string_view, primitive_kinds + 1> names = {
+        "mutex", "shared_mutex", "semaphore", "condition_variable", "channel", "event", "barrier", "scope", "sleep"};
     return names[static_cast<std::size_t>(kind)];
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -20,6 +21,7 @@ struct coroutine {
     const void *primitive = nullptr; // null: it does not wait
     primitive_kind kind{};
     std::uint64_t since_ns = 0;
+    std::optional<std::chrono::steady_clock::time_point> deadline; // of the wait
 };
 
 // By the address of the frame, from its coroutine's first note until note_gone(). Lives until the process ends.
@@ -41,6 +43,21 @@ void change(const void *frame, Change to) noexcept {
         to(of.coroutines[frame]);
     } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch)
     }
+}
+
+template <class Change>
+void change_known(const void *frame, Change to) noexcept {
+    table &of = all();
+    std::lock_guard held(of.lock);
+    if (auto found = of.coroutines.find(frame); found != of.coroutines.end())
+        to(found->second);
+}
+
+std::optional<std::uint64_t> left_until(std::optional<std::chrono::steady_clock::time_point> deadline) {
+    if (!deadline)
+        return std::nullopt;
+    auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - std::chrono::steady_clock::now());
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0));
 }
 
 // g++ says of a coroutine `void name(name(arguments)::_Zname.Frame*)`: what stands there for arguments goes.
@@ -105,11 +122,15 @@ void note_waiting(const void *frame, primitive_kind kind, const void *primitive)
     });
 }
 
+void note_deadline(const void *frame, std::chrono::steady_clock::time_point at) noexcept {
+    change_known(frame, [&](coroutine &one) { one.deadline = at; });
+}
+
 void note_waits_no_more(const void *frame) noexcept {
-    table &of = all();
-    std::lock_guard held(of.lock);
-    if (auto found = of.coroutines.find(frame); found != of.coroutines.end())
-        found->second.primitive = nullptr;
+    change_known(frame, [](coroutine &one) {
+        one.primitive = nullptr;
+        one.deadline.reset();
+    });
 }
 
 } // namespace detail
@@ -137,22 +158,30 @@ std::vector<waiting_task> read() {
             if (!one.primitive)
                 continue;
             std::uint64_t waits_ns = now_ns > one.since_ns ? now_ns - one.since_ns : 0;
-            found.push_back({one.kind, one.primitive, {}, waits_ns, stack_of(of, frame)});
+            const void *address = one.kind == primitive_kind::sleep ? nullptr : one.primitive;
+            found.push_back({one.kind, address, {}, waits_ns, left_until(one.deadline), stack_of(of, frame)});
         }
     }
     for (waiting_task &one : found)
-        one.name = statistics::name_of_address(one.address);
+        if (one.address)
+            one.name = statistics::name_of_address(one.address);
     std::stable_sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.waits_ns > b.waits_ns; });
     return found;
 }
 
 void print(std::FILE *to) {
     for (const waiting_task &one : read()) {
-        std::array<char, 32> address{};
-        std::snprintf(address.data(), address.size(), "%p", one.address);
-        std::string kind(name_of(one.kind));
-        std::fprintf(to, "%s %s, for %.3f s\n", kind.c_str(), one.name.empty() ? address.data() : one.name.c_str(),
-                     static_cast<double>(one.waits_ns) / 1e9);
+        std::string what(name_of(one.kind));
+        if (one.address) {
+            std::array<char, 32> address{};
+            std::snprintf(address.data(), address.size(), "%p", one.address);
+            what += ' ';
+            what += one.name.empty() ? address.data() : one.name;
+        }
+        std::fprintf(to, "%s, for %.3f s", what.c_str(), static_cast<double>(one.waits_ns) / 1e9);
+        if (one.left_ns)
+            std::fprintf(to, ", at most %.3f s more", static_cast<double>(*one.left_ns) / 1e9);
+        std::fputc('\n', to);
         for (const coroutine_name &in : one.stack)
             std::fprintf(to, "    %s (%s:%u)\n", in.function.c_str(), in.file.c_str(), in.line);
     }

@@ -15,6 +15,7 @@
 namespace {
 
 using namespace holdfast::coro;
+using namespace std::chrono_literals;
 
 template <class Wait>
 task<> innermost(Wait wait) {
@@ -64,7 +65,7 @@ void is_seen(const char *what, const void *primitive, primitive_kind kind, Wait 
     EXPECT_EQ(one.address, primitive);
     EXPECT_EQ(one.kind, kind);
     ASSERT_FALSE(one.stack.empty());
-    std::size_t inner = one.stack[0].function.find("select_of") == std::string::npos ? 0 : 1; // it is a task itself
+    std::size_t inner = is_called("innermost", one.stack[0]) ? 0 : 1; // select() and sleep_for() are tasks themselves
     ASSERT_GE(one.stack.size(), inner + 3);
     EXPECT_TRUE(is_called("innermost", one.stack[inner]));
     EXPECT_TRUE(is_called("middle", one.stack[inner + 1]));
@@ -107,6 +108,52 @@ TEST(CoroWaits, ShowEachKindWithItsStack) {
             int one = 1;
             static_cast<void>(others.try_send(one));
         });
+}
+
+TEST(CoroWaits, SleepsAreSeen) {
+    std::stop_source stop, another;
+    is_seen(
+        "sleep_for", nullptr, primitive_kind::sleep, [&] { return sleep_for(1h, stop.get_token()); },
+        [&] { stop.request_stop(); });
+    is_seen(
+        "sleep_until", nullptr, primitive_kind::sleep,
+        [&] { return sleep_until(deadline_clock::now() + 1h, another.get_token()); }, [&] { another.request_stop(); });
+}
+
+TEST(CoroWaits, LimitsAreSeen) {
+    watched now;
+    pool worker(1u);
+    event set;
+    std::stop_source stop;
+    auto waits_long = [&]() -> task<> {
+        bool came = co_await set.wait_for(1h);
+        EXPECT_TRUE(came);
+        co_await set.wait(); // is set: does not wait
+        set.reset();
+        co_await set.wait();
+    };
+    auto sleeps = [&]() -> task<> {
+        bool slept = co_await sleep_for(1h, stop.get_token());
+        EXPECT_FALSE(slept);
+    };
+    auto look = [&]() -> task<> {
+        co_await let_others_run();
+        std::vector<waiting_task> during = waits::read();
+        EXPECT_EQ(during.size(), 2u);
+        for (const waiting_task &one : during) {
+            EXPECT_GT(one.left_ns.value_or(0), 3'500'000'000'000u);
+            EXPECT_LE(one.left_ns.value_or(0), 3'600'000'000'000u);
+        }
+        set.set();
+        stop.request_stop();
+        co_await let_others_run();
+        std::vector<waiting_task> after = waits::read();
+        EXPECT_EQ(after.size(), 1u);
+        EXPECT_TRUE(!after.empty() && !after[0].left_ns) << "a wait without a limit, after one that had one";
+        set.set();
+    };
+    auto all = [&]() -> task<> { co_await when_all(waits_long(), sleeps(), look()); };
+    sync_wait(worker, all());
 }
 
 TEST(CoroWaits, AConditionVariableIsSeen) {
@@ -172,6 +219,7 @@ TEST(CoroWaits, ArePrintedByName) {
     std::fclose(to);
     EXPECT_EQ(said.find("event the end of time, for "), 0u) << said;
     EXPECT_NE(said.find("outermost"), std::string::npos) << said;
+    EXPECT_EQ(said.find("more"), std::string::npos) << said;
     waits::watch(false);
     EXPECT_TRUE(waits::read().empty());
     EXPECT_FALSE(waits::watching());

@@ -29,6 +29,7 @@ public:
     HF_CORO_SUSPENDS bool await_suspend(std::coroutine_handle<> self) {
         prepare(self);
         arm();
+        note_begin(primitive_kind::sleep, this);
         if (advance(wait_state::arming, wait_state::waiting))
             return true;
         passed_ = limits().time_has_passed();
@@ -36,6 +37,8 @@ public:
     }
     [[nodiscard]] bool await_resume() {
         disarm();
+        if (noting(watching))
+            note_waits_no_more(handle.address());
         if (home_has_ended()) [[unlikely]]
             throw_executor_stopped();
         return passed_;

@@ -9,6 +9,8 @@
 //     mutex accounts, for 12.4 s
 //         task<> pay_in(account&, long int) (bank.cpp:12)
 //         task<> serve(connection) (bank.cpp:40)
+//     sleep, for 0.2 s, at most 0.8 s more
+//         task<> retry() (bank.cpp:61)
 //
 // While nobody watches, a task that begins, is awaited or ends tests a word, as does a wait; nothing is called. While
 // somebody does, each takes a lock of the process and a place in a table.
@@ -17,6 +19,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +36,10 @@ struct coroutine_name {
 
 struct waiting_task {
     primitive_kind kind{};
-    const void *address = nullptr; // of the primitive; of a select, its first channel
-    std::string name;              // as given to statistics::name(), or empty
-    std::uint64_t waits_ns = 0;    // for how long so far
+    const void *address = nullptr;        // of the primitive; of a select, its first channel; of a sleep, none
+    std::string name;                     // as given to statistics::name(), or empty
+    std::uint64_t waits_ns = 0;           // for how long so far
+    std::optional<std::uint64_t> left_ns; // until its time limit, if it has one
     // The coroutine that waits, then the one that awaits it, and so on, as far as they began while somebody watched.
     std::vector<coroutine_name> stack;
 };
@@ -45,7 +49,7 @@ namespace waits {
 // Begins with nothing known, or ends. From any thread.
 void watch(bool on) noexcept;
 [[nodiscard]] bool watching() noexcept;
-// Those that wait for a primitive, the longest first. Sleeps are not among them. Exact while nothing runs. O(tasks).
+// Those that wait for a primitive or sleep, the longest first. Exact while nothing runs. O(tasks).
 // Throws std::bad_alloc.
 [[nodiscard]] std::vector<waiting_task> read();
 // read(), a task with its stack each.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <coroutine>
 #include <cstdint>
 
@@ -18,9 +19,10 @@ enum class primitive_kind : std::uint8_t {
     channel,
     event,
     barrier,
-    scope
+    scope,
+    sleep // of no primitive: waits.hpp lists it, statistics do not count it
 };
-inline constexpr unsigned primitive_kinds = 8;
+inline constexpr unsigned primitive_kinds = 8; // those that are counted
 
 // How a waiter that was chosen came to run.
 enum class passage : std::uint8_t {
@@ -70,6 +72,8 @@ void note_awaited(const void *frame, const void *by) noexcept;
 void note_gone(const void *frame) noexcept;
 // It is about to wait for a primitive; it does no longer.
 void note_waiting(const void *frame, primitive_kind kind, const void *primitive) noexcept;
+// Its wait, which is about to begin, will end at that time of std::chrono::steady_clock.
+void note_deadline(const void *frame, std::chrono::steady_clock::time_point at) noexcept;
 void note_waits_no_more(const void *frame) noexcept;
 
 inline void section_begins(const void *mutex) noexcept {

@@ -266,6 +266,8 @@ public:
                 detail::throw_no_executor();
             at = *limits_.deadline;
             fire = [](timer &one) noexcept { static_cast<limited_waiter &>(one).reached(); };
+            if (detail::noting(detail::watching))
+                detail::note_deadline(handle.address(), at);
             home->timers().add(*this);
             timed_ = true;
         }
