@@ -236,7 +236,9 @@ static __attribute__((noinline)) int broadcast_after_all(pthread_cond_t *cond) {
     // the next broadcast does not find those who still queue for it. If all woke up they would all run, to no purpose.
     bool in_vain = hf_condition_wakes_in_vain(hf_condition_in(cond));
     struct hf_waiter *chosen = hf_condition_choose_all(hf_condition_in(cond));
-    if (in_vain)
+    if (chosen && !chosen->next_chosen)
+        hf_waiter_give_permit(chosen); // it is as good as a signal
+    else if (in_vain)
         move_to_mutex(chosen);
     else
         give_permits_with_mutex(chosen);

@@ -3,11 +3,14 @@
 // those that all have use of it (condition.C5, src/lock/posix/condition.h).
 //
 // Shown able to fail: a moved waiter that takes the mutex as HELD (all), or so only when it was cancelled
-// (TheOthersAreServedThoughSomeAreCancelled); a move that does not say HELD_WITH_SLEEPERS.
+// (TheOthersAreServedThoughSomeAreCancelled); a move that does not say HELD_WITH_SLEEPERS; a broadcast to one that is
+// owed as a crowd's is (OneThatWaitsAloneIsWokenBeforeTheMutexIsFree).
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <pthread.h>
 #include <string>
+#include <unistd.h>
 
 #include "deadline.hpp"
 #include "held_up.hpp"
@@ -161,6 +164,39 @@ bool serves_in_turn() {
             return true;
     }
     return false;
+}
+
+// The system call that the thread is in, with its arguments; or "running".
+std::string call_of(pid_t tid) {
+    std::string line;
+    std::getline(std::ifstream("/proc/self/task/" + std::to_string(tid) + "/syscall"), line);
+    return line;
+}
+
+// Not only for a moment, as a stop and its end would have it.
+bool has_left(pid_t tid, const std::string &call) {
+    for (int looks = 0; looks < 20; looks++) {
+        if (call_of(tid) == call)
+            return false;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    return true;
+}
+
+TEST_P(crowd, OneThatWaitsAloneIsWokenBeforeTheMutexIsFree) {
+    std::atomic<pid_t> tid = 0;
+    team one(1, [&](int) {
+        tid = gettid();
+        get_permit();
+    });
+    until(&crowd::waiting, 1);
+    lock();
+    std::string asleep;
+    EXPECT_TRUE(eventually([&] { return (asleep = call_of(tid)) != "running"; }));
+    permits++;
+    EXPECT_EQ(pthread_cond_broadcast(&cond), 0);
+    EXPECT_TRUE(eventually([&] { return has_left(tid, asleep); })) << "it sleeps on: " << asleep;
+    unlock();
 }
 
 // As collectors of garbage hold threads up: one that waits for a broadcast, and one that waits for the mutex after it.
