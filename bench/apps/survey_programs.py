@@ -59,6 +59,18 @@ def stressor(name, more=""):
                     speed=rf"{name} +\d+ +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+)")
 
 
+PATTERNS = ["actors", "buffer-broadcast", "pool", "two-lock-queue", "semaphore-buffer", "ping-pong", "trylock-poll",
+            "allocator", "recently-used", "shared-cache", "half-write", "bank", "philosophers", "log", "sleep-inside",
+            "status", "trylock-yield", "timed-lock", "recursive", "errorcheck", "adaptive", "inheriting", "robust",
+            "crew", "barriers", "std-barriers", "connections", "std-semaphore", "quicksort", "short-threads", "async",
+            "cancelled", "ticker", "alarmed"]
+
+
+def pattern(name):
+    """One of bench/apps/programs/patterns: small programs with locks as strangers write them."""
+    return Surveyed("pattern", f"{{data}}/patterns {name} {{threads}} 0.25", speed=r"ops/s: (\d+)")
+
+
 PYTHON = "/usr/bin/python3"
 
 PROGRAMS = {
@@ -140,7 +152,7 @@ PROGRAMS = {
     "stress-futex": stressor("futex"),
     "stress-pthread": stressor("pthread", "--pthread-max {threads}"),
     "stress-switch": stressor("switch"),
-}
+} | {name: pattern(name) for name in PATTERNS}
 
 QUICK = ["x264", "x265", "svt-av1", "dav1d", "ffmpeg-filter", "pigz", "pbzip2", "zstd", "xz", "7z", "mksquashfs",
          "povray", "tachyon", "imagemagick", "vips", "openblas", "openmp-llvm", "openmp-gnu", "mold", "lld",
@@ -261,8 +273,17 @@ def make_objects(directory):
     call("ar", "rc", directory / "objects.a", *sorted(directory.glob("object*.o")))
 
 
-def prepare(directory, sources, threads_wanted):
-    """All input, in this directory."""
+def prepare(directory, sources, names, threads_wanted):
+    """All input of these programs, in this directory."""
+    if not set(PATTERNS).isdisjoint(names):
+        call("g++", "-std=c++20", "-O2", "-pthread", "-o", directory / "patterns",
+             *sorted((sources / "patterns").glob("*.cpp")))
+    if not set(PATTERNS).issuperset(names):
+        prepare_others(directory, sources, threads_wanted)
+    call("chmod", "-R", "a+rX", directory)
+
+
+def prepare_others(directory, sources, threads_wanted):
     chance = random.Random(1)
     for name, text in SCRIPTS.items():
         (directory / name).write_text(text)
@@ -282,5 +303,4 @@ def prepare(directory, sources, threads_wanted):
         for compiler, name in (("gcc", "gnu"), ("clang-16", "llvm")):
             call(compiler, "-O2", "-fopenmp", f"-DTHREADS={threads}", "-o", directory / f"openmp-{name}-{threads}",
                  sources / "openmp.c")
-    call("chmod", "-R", "a+rX", directory)
     call("chmod", "-R", "a+rwX", directory / "repository")  # pack-objects makes a temporary file in it
