@@ -94,6 +94,8 @@ int measure(const cell_options &options, const std::function<cell_result(const c
 std::string packages_of(const std::string &lock) {
     if (lock == "boost-fiber" || lock == "boost-fiber-ces")
         return "libboost-fiber-dev";
+    if (lock == "java" || lock == "java-ces")
+        return "default-jdk-headless, of version 21 or later";
     if (lock == "kotlin")
         return "kotlin, libkotlinx-coroutines-java, libkotlinx-atomicfu-java and libslf4j-java";
     if (lock == "go")

@@ -28,7 +28,7 @@ OURS = {
     "coro-leveldb-inside": ["threads"],
 }
 WITH_DELAYS = ["coro-queuing-delay", "coro-leveldb"]
-PEERS = ["boost-fiber", "boost-fiber-ces", "go", "tokio", "kotlin"]
+PEERS = ["boost-fiber", "boost-fiber-ces", "go", "tokio", "java", "java-ces", "kotlin"]
 QUICK = ["--seconds", "0.05", "--rounds", "1"]
 LONGER = [QUICK, ["--seconds", "0.5", "--rounds", "1"], ["--seconds", "5", "--rounds", "1"]]
 PATIENCE = 200  # seconds: for what hangs
@@ -116,6 +116,8 @@ def test_what_is_not_here_is_a_row_and_a_sentence(holdfast, tmp_path):
 @pytest.mark.parametrize("peer, packages", [
     ("boost-fiber", "libboost-fiber-dev"), ("boost-fiber-ces", "libboost-fiber-dev"), ("go", "golang-go"),
     ("tokio", "rustc, cargo and librust-tokio-dev"),
+    ("java", "default-jdk-headless, of version 21 or later"),
+    ("java-ces", "default-jdk-headless, of version 21 or later"),
     ("kotlin", "kotlin, libkotlinx-coroutines-java, libkotlinx-atomicfu-java and libslf4j-java")])
 def test_a_peer_that_was_not_built(tmp_path, peer, packages):
     shutil.copy(PROGRAMS / "coro-mutex", tmp_path)

@@ -5,12 +5,14 @@ import io.holdfast.CesLock;
 import io.holdfast.CesScheduler;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -25,6 +27,10 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Cell {
     private static final int THREADS = 256;
     private static final long BACKGROUND_NS = 5000;
+
+    /** What was counted within elapsedS. */
+    record Found(double elapsedS, double cpuS, long sections, long turns) { }
+
     private static final VarHandle SECTIONS;
 
     static {
@@ -42,7 +48,7 @@ final class Cell {
     private volatile boolean ends;
     private volatile long factors; // so that nothing is optimised away
 
-    private Cell(Lock lock, long sectionNs) {
+    Cell(Lock lock, long sectionNs) {
         this.lock = lock;
         this.sectionNs = sectionNs;
     }
@@ -97,27 +103,47 @@ final class Cell {
         factors = sum;
     }
 
-    private double run(ThreadFactory factory, int background, double seconds) throws InterruptedException {
+    private static double cpuS() {
+        return ProcessHandle.current().info().totalCpuDuration().map(Duration::toNanos).orElse(0L) / 1e9;
+    }
+
+    private static long sum(AtomicLongArray of) {
+        long all = 0;
+        for (int i = 0; i < of.length(); i++) {
+            all += of.get(i);
+        }
+        return all;
+    }
+
+    Found run(ThreadFactory factory, int tasks, int background, long backgroundNs, double warmUpS, double seconds)
+            throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < THREADS; i++) {
+        AtomicLongArray turns = new AtomicLongArray(background);
+        for (int i = 0; i < tasks; i++) {
             int me = i;
             threads.add(factory.newThread(() -> count(me)));
         }
         for (int i = 0; i < background; i++) {
+            int me = i;
             threads.add(factory.newThread(() -> {
                 while (!ends) {
-                    spin(BACKGROUND_NS);
+                    spin(backgroundNs);
+                    turns.lazySet(me, turns.get(me) + 1);
                     Thread.yield();
                 }
             }));
         }
         threads.forEach(Thread::start);
-        Thread.sleep((long) (seconds * 1000 / 3));
+        Thread.sleep((long) (warmUpS * 1000));
         long before = (long) SECTIONS.getOpaque(this);
+        long turnsBefore = sum(turns);
+        double cpuBefore = cpuS();
         long began = System.nanoTime();
         Thread.sleep((long) (seconds * 1000));
         long after = (long) SECTIONS.getOpaque(this);
         double took = (System.nanoTime() - began) / 1e9;
+        long turned = sum(turns) - turnsBefore;
+        double used = cpuS() - cpuBefore;
         ends = true;
         for (Thread thread : threads) {
             thread.join();
@@ -126,7 +152,7 @@ final class Cell {
         if (counted != sections) {
             throw new IllegalStateException("two were inside: " + counted + " of " + sections);
         }
-        return (after - before) / took;
+        return new Found(took, used, after - before, turned);
     }
 
     /** ces, reentrant, reentrant-fair, ces-plain: CesLock on threads of the JDK's scheduler. */
@@ -148,7 +174,9 @@ final class Cell {
                 Lock lock = contender.startsWith("ces") ? new CesLock()
                         : new ReentrantLock(contender.equals("reentrant-fair"));
                 ThreadFactory factory = ours ? scheduler : Thread.ofVirtual().factory();
-                System.out.println(new Cell(lock, sectionNs).run(factory, background, seconds));
+                Found found = new Cell(lock, sectionNs)
+                        .run(factory, THREADS, background, BACKGROUND_NS, seconds / 3, seconds);
+                System.out.println(found.sections() / found.elapsedS());
             }
         }
     }
