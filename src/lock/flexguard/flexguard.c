@@ -101,7 +101,7 @@ static bool sample_word(const struct waiter *waiter, struct hf_wait_sample *samp
 
 // A woken waiter may be the only one that was woken, while others sleep (word.I2). Before it yields it announces them
 // again, as if it were about to sleep itself: then the next unlock wakes another one. False: nobody held the word when
-// it looked.
+// it looked, and it keeps its CPU.
 static bool wake_is_passed_on(const struct waiter *waiter) {
     if (waiter->held == HF_WORD_HELD)
         return true;
@@ -113,13 +113,6 @@ static bool wake_is_passed_on(const struct waiter *waiter) {
         hf_pause();
     }
     return false;
-}
-
-// A waiter keeps its CPU while it has a wake that it can't pass on.
-static void sample_cpu(const struct waiter *waiter, struct hf_wait_sample *sample) {
-    hf_sample_cpu(sample, waiter->self);
-    if (sample->cpu != HF_CPU_UNCONTENDED && !wake_is_passed_on(waiter))
-        sample->cpu = HF_CPU_UNCONTENDED;
 }
 
 // What the waiter's place asks for. True if the word was taken meanwhile.
@@ -143,12 +136,18 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
         sample->in_storm = hf_is_in_switch_storm();
         break;
     case HF_AT_SECOND_SAMPLE: sample->releases = hf_load_relaxed(waiter->releases); break;
-    case HF_AT_HOT: return sample_word(waiter, sample);
-    case HF_AT_CPU: sample_cpu(waiter, sample); break;
+    case HF_AT_HOT:
+        if (sample_word(waiter, sample))
+            return true;
+        hf_sample_cpu(sample, self, &waiter->state.yields);
+        break;
     case HF_AT_SLEEP_END: hf_sample_after_sleep(sample, self, waiter->releases); break;
     case HF_AT_YIELD_END: hf_sample_after_yield(sample, self, waiter->releases, waiter->state.since_ns); break;
     case HF_AT_END: break;
-    case HF_AT_WOKEN: sample->now_ns = hf_monotonic_ns(); break;
+    case HF_AT_WOKEN:
+        sample->now_ns = hf_monotonic_ns();
+        sample->turns_end = hf_turns_end(sample->now_ns);
+        break;
     case HF_AT_DESIGNATED_SLEEP_END: hf_sample_releases(sample, waiter->releases); break;
     case HF_AT_DESIGNATED:
         sample->spins = hf_wait_polls_as_designated(&waiter->state, hf_monotonic_ns());
@@ -235,8 +234,16 @@ static enum outcome take_step(struct waiter *waiter, enum hf_wait_step step) {
         hf_queue_leave(waiter->tail, waiter->self);
         hf_count(waiter->self, mode_switches);
         return WAITS_ON;
-    case HF_WAIT_YIELD: hf_wait_yield(); return WAITS_ON;
-    case HF_WAIT_TIMED_SLEEP: hf_wait_timed_sleep(waiter->wait, &waiter->state); return WAITS_ON;
+    case HF_WAIT_YIELD:
+        if (wake_is_passed_on(waiter))
+            hf_wait_yield();
+        return WAITS_ON;
+    case HF_WAIT_TIMED_SLEEP:
+        if (waiter->state.place == HF_AT_DESIGNATED_SLEEP_END || wake_is_passed_on(waiter))
+            hf_wait_timed_sleep(waiter->wait, &waiter->state);
+        else
+            hf_wait_keeps_cpu(&waiter->state);
+        return WAITS_ON;
     case HF_WAIT_BLOCK: return fall_asleep(waiter);
     }
     pause_before_sample(waiter);

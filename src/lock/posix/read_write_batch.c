@@ -47,9 +47,7 @@ static bool poll_while_hot(struct hf_rw_lock *lock, struct hf_wait_state *state,
     int last_looks = HF_RW_LAST_LOOKS;
     while (state->place != HF_AT_END) {
         struct hf_wait_sample sample = {0};
-        if (state->place == HF_AT_CPU) {
-            hf_sample_cpu(&sample, self);
-        } else if (state->place == HF_AT_SLEEP_END) {
+        if (state->place == HF_AT_SLEEP_END) {
             hf_sample_after_sleep(&sample, self, &lock->releases);
         } else if (state->place == HF_AT_YIELD_END) {
             hf_sample_after_yield(&sample, self, &lock->releases, state->since_ns);
@@ -58,6 +56,7 @@ static bool poll_while_hot(struct hf_rw_lock *lock, struct hf_wait_state *state,
                 return false;
             if (sample_word(lock, state, self, use, &sample))
                 return true;
+            hf_sample_cpu(&sample, self, &state->yields);
         }
         switch (hf_wait_next(state, history, &lock->releases, &sample)) {
         case HF_WAIT_TAKE:

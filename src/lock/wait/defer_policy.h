@@ -76,13 +76,6 @@ static inline struct hf_defer hf_defer_begin(hf_release_count releases, uint64_t
                              .warm = false};
 }
 
-// The first sample of a waiter that has yielded its CPU meanwhile: it takes the word when it is FREE.
-static inline struct hf_defer hf_defer_begin_after_yield(hf_release_count releases, uint64_t now_ns) {
-    struct hf_defer defer = hf_defer_begin(releases, now_ns);
-    defer.slice_end_ns = now_ns;
-    return defer;
-}
-
 // Of a lock that is not hot. A waiter that has waited for longer samples as often as it can, and announces.
 static inline bool hf_defer_has_time_for_batches(const struct hf_defer *defer, uint64_t now_ns) {
     return now_ns < defer->slice_end_ns + HF_DEFER_SLICE_NS;
@@ -112,6 +105,17 @@ static inline void hf_defer_learn(struct hf_defer *defer, bool is_free, hf_relea
     defer->hot = first_release || since * (uint64_t)HF_HOT_NS + HF_HOT_NS / 2 >= age_ns;
     defer->window = releases;
     defer->window_ns = now_ns;
+}
+
+// A sample of a waiter that has left its CPU since the last one: it takes the word when it is FREE. Is the lock still
+// hot? `finds_out`: as at any sample; else it is taken for hot, as at the first.
+static inline void hf_defer_after_yield(struct hf_defer *defer, bool finds_out, hf_release_count releases,
+                                        uint64_t now_ns) {
+    if (finds_out)
+        hf_defer_learn(defer, false, releases, now_ns);
+    else
+        *defer = hf_defer_begin(releases, now_ns);
+    defer->slice_end_ns = now_ns;
 }
 
 // A pause at least, and so many timed pauses.

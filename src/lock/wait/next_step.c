@@ -28,7 +28,7 @@ static enum hf_wait_step poll_hot(struct hf_wait_state *state, enum hf_wait_step
 }
 
 static enum hf_wait_step poll_hot_after_yield(struct hf_wait_state *state, const struct hf_wait_sample *sample) {
-    state->defer = hf_defer_begin_after_yield(sample->releases, sample->now_ns);
+    hf_defer_after_yield(&state->defer, sample->turns_end, sample->releases, sample->now_ns);
     state->pauses = HF_HOT_PAUSES;
     return poll_hot(state, HF_WAIT_PAUSE);
 }
@@ -56,19 +56,13 @@ static enum hf_wait_step next_at_hot(struct hf_wait_state *state, struct hf_lock
                                      const struct hf_wait_sample *sample) {
     bool defers;
     enum hf_wait_step step = poll_word(state, history, lock, sample, &defers);
-    if (step == HF_WAIT_PAUSE && state->defer.hot && hf_yields_are_left(&state->yields)) {
-        state->releases = sample->releases;
-        return sample_at(state, HF_AT_CPU);
-    }
-    return poll_hot(state, step);
-}
-
-static enum hf_wait_step next_at_cpu(struct hf_wait_state *state, const struct hf_lock_history *history,
-                                     const void *lock, const struct hf_wait_sample *sample) {
+    if (step != HF_WAIT_PAUSE || !state->defer.hot || !hf_yields_are_left(&state->yields))
+        return poll_hot(state, step);
+    state->releases = sample->releases;
     if (sample->cpu == HF_CPU_FOREIGN && hf_history_batches_clearly_pay(history, lock))
         return timed_sleep(state, HF_AT_SLEEP_END, hf_yields_next_sleep(&state->yields), sample);
     if (sample->cpu != HF_CPU_OWN)
-        return poll_hot(state, HF_WAIT_PAUSE);
+        return poll_hot(state, step);
     state->place = HF_AT_YIELD_END;
     state->since_ns = sample->now_ns;
     return HF_WAIT_YIELD;
@@ -88,7 +82,8 @@ static enum hf_wait_step next_at_sleep_end(struct hf_wait_state *state, const st
 // wait.P5.
 static enum hf_wait_step next_of_woken(struct hf_wait_state *state, const struct hf_lock_history *history,
                                        const void *lock, const struct hf_wait_sample *sample) {
-    if (hf_yields_are_left(&state->yields) && hf_ns_since(state->since_ns, sample->now_ns) < HF_DESIGNATED_WAIT_NS &&
+    if (!sample->turns_end && hf_yields_are_left(&state->yields) &&
+        hf_ns_since(state->since_ns, sample->now_ns) < HF_DESIGNATED_WAIT_NS &&
         hf_history_lets_woken_sleep(history, lock, sample->now_ns))
         return timed_sleep(state, HF_AT_DESIGNATED_SLEEP_END, HF_DESIGNATED_SLEEP_NS, sample);
     return sample_at(state, HF_AT_BEGIN);
@@ -123,7 +118,6 @@ enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_histo
         return pause_at(state, HF_AT_SECOND_SAMPLE, HF_HOT_PAUSES);
     case HF_AT_SECOND_SAMPLE: return sample_at(state, sample->releases != state->defer.seen ? HF_AT_HOT : HF_AT_END);
     case HF_AT_HOT: return next_at_hot(state, history, lock, sample);
-    case HF_AT_CPU: return next_at_cpu(state, history, lock, sample);
     case HF_AT_SLEEP_END: return next_at_sleep_end(state, history, sample);
     case HF_AT_YIELD_END:
         hf_yields_slept(&state->yields, sample->now_ns - state->since_ns);

@@ -11,14 +11,15 @@
 //                                             the word is held), TAKE or ANNOUNCE
 //     LOCK           releases                 is sampling of use (lock_history.h)? PAUSE, to SECOND_SAMPLE; else to END
 //     SECOND_SAMPLE  releases                 released meanwhile: to HOT; else to END
-//     HOT            word, releases           as HEAD; but to CPU where that is a PAUSE and the lock is hot; not hot
-//                                             any more (wait.P2), or the polls are used up: to END, after this step
-//     CPU            who wants the CPU?       another process, and batches pay: TIMED_SLEEP, to SLEEP_END; its own:
-//                                             YIELD, to YIELD_END; else PAUSE, to HOT
+//     HOT            word, releases; who      as HEAD; but where that is a PAUSE, and the lock is hot, and others want
+//                    wants the CPU?           the CPU: another process, and batches pay: TIMED_SLEEP, to SLEEP_END; its
+//                                             own: YIELD, to YIELD_END; not hot any more (wait.P2), or the polls are
+//                                             used up: to END, after this step
 //     SLEEP_END      releases                 another TIMED_SLEEP (yield_policy.h), or PAUSE, to HOT
 //     YIELD_END      releases                 PAUSE, to HOT
 //     END            nothing                  BLOCK, to WOKEN
 //     WOKEN          how long did it sleep?   the designated waker: TIMED_SLEEP, to DESIGNATED_SLEEP_END; else to BEGIN
+//                    do turns end?
 //     DESIGNATED_SLEEP_END  releases          to DESIGNATED
 //     DESIGNATED     is its time over? word   over: to BEGIN; else TAKE or PAUSE
 //
@@ -47,7 +48,6 @@ enum hf_wait_place {
     HF_AT_LOCK,
     HF_AT_SECOND_SAMPLE,
     HF_AT_HOT,
-    HF_AT_CPU,
     HF_AT_SLEEP_END,
     HF_AT_YIELD_END,
     HF_AT_END,
@@ -114,6 +114,11 @@ static inline bool hf_wait_polls_as_designated(struct hf_wait_state *state, uint
 // `lock`: what the history is found by.
 enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_history *history, const void *lock,
                                const struct hf_wait_sample *sample) __attribute__((visibility("hidden")));
+
+// A timed sleep that can't be: the waiter keeps its CPU, and goes on as after a yield to nobody.
+static inline void hf_wait_keeps_cpu(struct hf_wait_state *state) {
+    state->place = HF_AT_YIELD_END;
+}
 
 // The two steps that every lock carries out alike.
 static inline void hf_wait_yield(void) {

@@ -59,6 +59,7 @@ enum {
 
 // What is known of a lock (release_rate.h, explore.h, lock_history.h).
 enum {
+    // Nor are releases a measure of work for so long after the end of a turn.
     HF_RATE_WINDOW_NS = 500 * 1000,
     // No lock is released 65536 times in it, once in 15 ns.
     HF_RATE_STALE_NS = 1000 * 1000,
@@ -112,9 +113,10 @@ enum {
 
 // A thread's turn on its CPU (turn.h). History, "Workers that are kept from the CPU": poll-under-lock 1.5 to 30.
 enum {
-    // A switch takes 2. Also the time between two looks of a thread that uses its CPU for locks alone, 0.4 us a lock:
-    // 1024 takes a thread that writes to LevelDB for such a one (0.6 in place of 0.95 of glibc with 32 threads).
-    HF_TURN_US = 100,
+    // A switch takes 2. Also the time between two looks of a thread that uses its CPU for locks alone, 0.2 us a lock:
+    // 1024 takes a thread that writes to LevelDB for such a one (0.6 in place of 0.95 of glibc with 32 threads), 100
+    // one with sections of 1000 turns (0.79 in place of 1.4: "A monitor beside pollers").
+    HF_TURN_US = 50,
     // A yield that took so long, of a scheduler's slice of some 3 ms, was to a thread that does not give the CPU away:
     // 0.85 in place of 0.21 of glibc beside two busy threads, without a monitor.
     HF_TURN_LONG_YIELD_US = 2000,

@@ -7,10 +7,15 @@
 #include "park/yield.h"
 #include "thread/realtime.h"
 
+static uint64_t turn_ended_ns; // 0: none has
+
 enum hf_cpu_contention hf_cpu_wanted_by(uint64_t now_ns) {
-    enum hf_cpu_contention contention = hf_cpu_contention(now_ns);
-    bool many = contention == HF_CPU_UNCONTENDED && hf_load_relaxed(&hf_threads_with_records) > hf_cpus_usable();
-    return many ? HF_CPU_OWN : contention;
+    return hf_load_relaxed(&hf_threads_with_records) > hf_cpus_usable() ? HF_CPU_OWN : hf_cpu_contention(now_ns);
+}
+
+bool hf_turns_end(uint64_t now_ns) {
+    uint64_t ended_ns = hf_load_relaxed(&turn_ended_ns);
+    return ended_ns != 0 && hf_ns_since(ended_ns, now_ns) < HF_RATE_WINDOW_NS;
 }
 
 static bool holds_nothing(const struct hf_thread_record *self) {
@@ -36,6 +41,7 @@ void hf_turn_look(struct hf_thread_record *self) {
     uint64_t since_ns = now_ns;
     if (hf_cpu_wanted_by(now_ns) == HF_CPU_OWN && hf_realtime_priority() == 0) {
         hf_count_step(HF_COUNTED_TURN_ENDED);
+        hf_store_relaxed(&turn_ended_ns, now_ns);
         hf_yield();
         now_ns = hf_monotonic_ns();
     }

@@ -19,7 +19,7 @@
 //
 // It looks at each HF_LOOKS_APART-th acquisition that meets nobody, when it gives that lock back. That costs the other
 // acquisitions nothing: the comparison is the one by which acquisitions are noted (observe/observation.h). A switch
-// takes some 2 us, so yields cost 2% at most. Where all that is wanted of the CPU is the lock itself, the next thread
+// takes some 2 us, so yields cost 4% at most. Where all that is wanted of the CPU is the lock itself, the next thread
 // has its turn, which is shorter than a scheduler's slice.
 //
 // Whether others want the CPU: hf_cpu_wanted_by. Waiters of hot locks ask it, too (lock/wait/yield_policy.h).
@@ -77,11 +77,17 @@ static inline bool hf_turn_ends(struct hf_turn *turn, uint64_t now_ns) {
     return hf_turn_is_over(turn, now_ns);
 }
 
-// Who wants the caller's CPU, as far as is known. The monitor says who did at the CPU's last switch: a thread that has
-// been woken since is not seen, and one that could run there waits elsewhere. So where nobody is seen, and where there
-// is no monitor, threads of the own process want it as soon as there are more of them than CPUs: where the kernel finds
-// nobody a yield is a call that does nothing. Time that is left to other processes is lost to the own one.
+// Who wants the caller's CPU, as far as is known. Threads of the own process do as soon as there are more of them than
+// CPUs, whatever the monitor says: it tells who did at the CPU's last switch, hence nothing of a thread that was woken
+// since, or waits for another CPU; and of its own threads a process keeps the CPU from the more, the more other
+// processes want it, too. Where the kernel finds nobody a yield is a call that does nothing. Otherwise the monitor
+// decides: time that is left to other processes is lost to the own one.
 enum hf_cpu_contention hf_cpu_wanted_by(uint64_t now_ns) __attribute__((visibility("hidden")));
+
+// Have threads of the process ended turns lately, so that others of it got the CPU? They poll under locks. Then how
+// often a lock is released does not tell how much is done: pollers release it the more often, the longer those sleep
+// that have work to do.
+bool hf_turns_end(uint64_t now_ns) __attribute__((visibility("hidden")));
 
 // The caller has just given back the lock at whose acquisition it was to look.
 void hf_turn_look(struct hf_thread_record *self) __attribute__((cold, visibility("hidden")));

@@ -33,7 +33,8 @@
 // wait.P5  A designated waker sleeps once, as shortly as timers can, and only if its wait was shorter than
 //     HF_DESIGNATED_WAIT_NS: with many threads its turn comes late enough. Then it takes the word, polls for
 //     HF_DESIGNATED_POLL_NS at most, or announces sleepers again, as any woken waiter does (word.I2). Its timed sleep
-//     counts in wait.P3.
+//     counts in wait.P3. Where threads poll under locks (hf_turns_end in lock/wait/turn.h) it does not sleep: there a
+//     lock's releases are no measure of work.
 #ifndef HF_LOCK_WAIT_YIELD_POLICY_H
 #define HF_LOCK_WAIT_YIELD_POLICY_H
 

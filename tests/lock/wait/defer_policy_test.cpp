@@ -58,9 +58,21 @@ TEST_F(defer_policy, TakesWhatNobodyComesBackFor) {
 }
 
 TEST_F(defer_policy, TakesItsTurnAfterANap) {
-    defer = hf_defer_begin_after_yield(releases, now_ns);
-    finds_it_held(1, 1);
-    EXPECT_TRUE(takes(1, 1)) << "although its owner comes back for it";
+    for (bool finds_out : {false, true}) {
+        begin(7);
+        hf_defer_after_yield(&defer, finds_out, releases, now_ns);
+        finds_it_held(1, 1);
+        EXPECT_TRUE(takes(1, 1)) << "although its owner comes back for it";
+    }
+}
+
+TEST_F(defer_policy, FindsOutWhetherItIsStillHotAfterANapOnlyIfTold) {
+    now_ns += HF_COLD_NS;
+    hf_defer_after_yield(&defer, false, releases, now_ns);
+    EXPECT_TRUE(defer.hot);
+    now_ns += HF_COLD_NS;
+    hf_defer_after_yield(&defer, true, releases, now_ns);
+    EXPECT_FALSE(defer.hot) << "not released meanwhile";
 }
 
 TEST_F(defer_policy, AReleaseJustSeenIsNoNews) {

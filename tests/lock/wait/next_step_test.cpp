@@ -143,45 +143,75 @@ const std::vector<row> rows = {
      HF_WAIT_SAMPLE, HF_AT_END},
     {"released", HF_AT_SECOND_SAMPLE, [](auto &s) { s.sample.releases = 1; }, HF_WAIT_SAMPLE, HF_AT_HOT},
     {"not released", HF_AT_SECOND_SAMPLE, [](auto &) {}, HF_WAIT_SAMPLE, HF_AT_END},
-    {"hot, held", HF_AT_HOT, [](auto &) {}, HF_WAIT_SAMPLE, HF_AT_CPU, 3},
-    {"hot, held, may not yield", HF_AT_HOT, [](auto &s) { s.state.yields = hf_yields_begin(false); }, HF_WAIT_PAUSE,
-     HF_AT_HOT, 3},
-    {"hot, as seldom as it samples", HF_AT_HOT, [](auto &s) { s.state.pauses = HF_PAUSES_MAX; }, HF_WAIT_SAMPLE,
-     HF_AT_CPU, HF_PAUSES_MAX},
-    {"hot, the polls are used up", HF_AT_CPU, [](auto &s) { s.state.polls = HF_SPIN_BUDGET_POLLS - 1; }, HF_WAIT_PAUSE,
+    {"hot, held", HF_AT_HOT, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_HOT, 3},
+    {"hot, as seldom as it samples", HF_AT_HOT, [](auto &s) { s.state.pauses = HF_PAUSES_MAX; }, HF_WAIT_PAUSE,
+     HF_AT_HOT, HF_PAUSES_MAX},
+    {"hot, the polls are used up", HF_AT_HOT, [](auto &s) { s.state.polls = HF_SPIN_BUDGET_POLLS - 1; }, HF_WAIT_PAUSE,
      HF_AT_END},
-    {"hot no more", HF_AT_HOT, is_not_hot, HF_WAIT_PAUSE, HF_AT_END},
+    {"hot no more", HF_AT_HOT,
+     [](auto &s) {
+         is_not_hot(s);
+         s.sample.cpu = HF_CPU_OWN;
+     },
+     HF_WAIT_PAUSE, HF_AT_END},
     {"hot no more, free", HF_AT_HOT,
      [](auto &s) {
          is_not_hot(s);
          s.sample.is_free = true;
      },
      HF_WAIT_TAKE, HF_AT_END},
-    {"hot, defers", HF_AT_HOT, defers, HF_WAIT_SAMPLE, HF_AT_CPU},
-    {"hot, defers, may not yield", HF_AT_HOT,
-     [](auto &s) {
-         defers(s);
-         s.state.yields = hf_yields_begin(false);
-     },
-     HF_WAIT_PAUSE, HF_AT_HOT},
+    {"hot, defers", HF_AT_HOT, defers, HF_WAIT_PAUSE, HF_AT_HOT},
     {"a reader-writer lock's waiter announces nothing", HF_AT_HOT,
      [](auto &s) {
          has_waited(s);
          s.state.defers_to_hot_alone = true;
      },
      HF_WAIT_PAUSE, HF_AT_END},
-    {"nobody wants the CPU", HF_AT_CPU, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_HOT, 1},
-    {"its own process wants the CPU", HF_AT_CPU, [](auto &s) { s.sample.cpu = HF_CPU_OWN; }, HF_WAIT_YIELD,
+    {"its own process wants the CPU", HF_AT_HOT, [](auto &s) { s.sample.cpu = HF_CPU_OWN; }, HF_WAIT_YIELD,
      HF_AT_YIELD_END},
-    {"another process wants it", HF_AT_CPU, [](auto &s) { s.sample.cpu = HF_CPU_FOREIGN; }, HF_WAIT_TIMED_SLEEP,
+    {"and it defers", HF_AT_HOT,
+     [](auto &s) {
+         defers(s);
+         s.sample.cpu = HF_CPU_OWN;
+     },
+     HF_WAIT_YIELD, HF_AT_YIELD_END},
+    {"and the word is its own to take", HF_AT_HOT,
+     [](auto &s) {
+         defers(s);
+         s.state.defer.slice_end_ns = now_ns;
+         s.sample.cpu = HF_CPU_OWN;
+     },
+     HF_WAIT_TAKE, HF_AT_HOT},
+    {"and it may not yield", HF_AT_HOT,
+     [](auto &s) {
+         s.state.yields = hf_yields_begin(false);
+         s.sample.cpu = HF_CPU_OWN;
+     },
+     HF_WAIT_PAUSE, HF_AT_HOT},
+    {"another process wants the CPU", HF_AT_HOT, [](auto &s) { s.sample.cpu = HF_CPU_FOREIGN; }, HF_WAIT_TIMED_SLEEP,
      HF_AT_SLEEP_END},
-    {"and batches do not clearly pay", HF_AT_CPU,
+    {"and batches do not clearly pay", HF_AT_HOT,
      [](auto &s) {
          s.sample.cpu = HF_CPU_FOREIGN;
          s.history.free_word.rate[HF_HISTORY_DEFER] = rate_usual;
      },
-     HF_WAIT_PAUSE, HF_AT_HOT, 1},
-    {"yielded", HF_AT_YIELD_END, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_HOT, HF_HOT_PAUSES},
+     HF_WAIT_PAUSE, HF_AT_HOT, 3},
+    {"yielded", HF_AT_YIELD_END, [](auto &s) { s.sample.now_ns += HF_COLD_NS; }, HF_WAIT_PAUSE, HF_AT_HOT,
+     HF_HOT_PAUSES},
+    {"yielded, where threads poll under locks, and it is hot no more", HF_AT_YIELD_END,
+     [](auto &s) {
+         s.sample.now_ns += HF_COLD_NS;
+         s.sample.turns_end = true;
+     },
+     HF_WAIT_PAUSE, HF_AT_END},
+    {"yielded there, and it is hot", HF_AT_YIELD_END,
+     [](auto &s) {
+         s.sample.now_ns += HF_COLD_NS;
+         s.sample.releases = HF_COLD_NS / HF_HOT_NS + 1;
+         s.sample.turns_end = true;
+         s.state.defer.warm = true;
+     },
+     HF_WAIT_PAUSE, HF_AT_HOT},
     {"slept, released meanwhile", HF_AT_SLEEP_END,
      [](auto &s) {
          s.sample.releases = 1;
@@ -205,6 +235,12 @@ const std::vector<row> rows = {
      [](auto &s) {
          is_for_designated_waker(s);
          s.state.since_ns = now_ns - HF_DESIGNATED_WAIT_NS;
+     },
+     HF_WAIT_SAMPLE, HF_AT_BEGIN},
+    {"or meets threads that poll under locks", HF_AT_WOKEN,
+     [](auto &s) {
+         is_for_designated_waker(s);
+         s.sample.turns_end = true;
      },
      HF_WAIT_SAMPLE, HF_AT_BEGIN},
     {"or may not yield", HF_AT_WOKEN,
@@ -241,7 +277,7 @@ TEST(next_step, TakesTheWordAfterAYield) {
 }
 
 TEST(next_step, YieldsEndInAWait) {
-    situation s = at(HF_AT_CPU);
+    situation s = at(HF_AT_HOT);
     s.sample.cpu = HF_CPU_OWN;
     constexpr uint64_t yield_ns = 100'000;
     uint64_t yields = 0;
@@ -251,14 +287,12 @@ TEST(next_step, YieldsEndInAWait) {
         hf_wait_next(&s.state, &s.history, nullptr, &s.sample); // at its end
         s.state.polls = 0;
         s.state.place = HF_AT_HOT;
-        if (hf_wait_next(&s.state, &s.history, nullptr, &s.sample) != HF_WAIT_SAMPLE)
-            break;
     }
     EXPECT_EQ(yields, uint64_t{HF_YIELDS_NS} / yield_ns);
 }
 
 TEST(next_step, TimedSleepsEndInAWait) {
-    situation s = at(HF_AT_CPU);
+    situation s = at(HF_AT_HOT);
     s.sample.cpu = HF_CPU_FOREIGN;
     uint64_t slept_ns = 0;
     for (int i = 0; hf_wait_next(&s.state, &s.history, nullptr, &s.sample) == HF_WAIT_TIMED_SLEEP; i++) {

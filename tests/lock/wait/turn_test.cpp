@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Turns: whose is over, and that it is worth it. Shown able to fail: with no look at the time between two looks
 // (BeginsAnewForOneThatWorks), with its work not asked for (BeginsAnewForOneThatHasSignalled), with hf_yield left out
-// (PollersUnderALockGiveWay), and with a yield whatever is held (ThatHoldsALockGoesOn).
+// (PollersUnderALockGiveWay), with a yield whatever is held (ThatHoldsALockGoesOn), and with an end of which nothing is
+// kept, or which is kept for good (AreKnownToEnd); with the monitor's word before the number of threads
+// (ThreadsOfTheOwnProcessComeFirst).
+#include <future>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
 #include <thread>
 #include <time.h>
+#include <vector>
 
+#include "base/cpu_count.h"
 #include "holdfast/flexguard.h"
 #include "lock/wait/turn.h"
 
@@ -71,6 +76,63 @@ TEST(turn, ThatHoldsALockGoesOn) {
     EXPECT_EQ(self->turn.looked_us, before.looked_us);
     EXPECT_LT(hf_counters(self)->next_look, hf_counters(self)->acquisitions + HF_LOOKS_APART);
     hf_critical_leave(self);
+}
+
+// As many threads as the process has CPUs, beside the test's own.
+class crowd {
+public:
+    crowd() {
+        for (unsigned i = 0; i < hf_cpus_usable(); i++) {
+            std::promise<void> has_record;
+            threads_.emplace_back([&has_record, is_over = is_over_] {
+                hf_self();
+                has_record.set_value();
+                is_over.wait();
+            });
+            has_record.get_future().wait();
+        }
+    }
+    ~crowd() {
+        over_.set_value();
+        for (std::thread &thread : threads_)
+            thread.join();
+    }
+    crowd(const crowd &) = delete;
+    crowd &operator=(const crowd &) = delete;
+
+private:
+    std::promise<void> over_;
+    std::shared_future<void> is_over_ = over_.get_future().share();
+    std::vector<std::thread> threads_;
+};
+
+TEST(turn, ThreadsOfTheOwnProcessComeFirst) {
+    static hf_hint_page page;
+    page.monitor_state = HF_MONITOR_ALIVE;
+    std::uint64_t now_ns = hf_monotonic_ns();
+    for (hf_hint_cpu &cpu : page.cpu) {
+        cpu.runnable = 2;
+        cpu.shared_ns = now_ns;
+    }
+    hf_hint_listen_to(&page);
+    EXPECT_EQ(hf_cpu_wanted_by(now_ns), HF_CPU_FOREIGN);
+    {
+        crowd others;
+        EXPECT_EQ(hf_cpu_wanted_by(now_ns), HF_CPU_OWN);
+    }
+    hf_hint_listen_to(nullptr);
+    EXPECT_EQ(hf_cpu_wanted_by(now_ns), HF_CPU_UNCONTENDED);
+}
+
+TEST(turn, AreKnownToEnd) {
+    crowd others;
+    hf_thread_record *self = hf_self();
+    std::uint64_t now_ns = hf_monotonic_ns();
+    hf_turn_begin(&self->turn, now_ns);
+    hf_store_relaxed(&self->turn.began_us, hf_turn_time(now_ns - (HF_TURN_US + 1) * us));
+    hf_turn_look(self);
+    EXPECT_TRUE(hf_turns_end(now_ns)) << "it ended later";
+    EXPECT_FALSE(hf_turns_end(hf_monotonic_ns() + HF_RATE_WINDOW_NS));
 }
 
 double ms_by(clockid_t clock) {
