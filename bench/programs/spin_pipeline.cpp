@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A pipeline whose stages wait for one another by spinlocks: a thread a stage, each of which spins until the one before
+// is done. What busy-waiting detection is for (Huang et al., HPDC '21, section 4.2; docs/oversubscription.md): the same
+// work by as many stages as there are CPUs, and by many times as many.
+//
+//     stage s, round r:  await(s - 1, r)   await(s + 1, r - ahead)   work   done(s, r)
+//
+// A stage has a gate for each of the next rounds, a spinlock, and holds that of the round which it is about to do: a
+// thread that can take it, and gives it back at once, knows that the round is done. A stage takes its next gate before
+// it gives the last one back, so none is passed too early. Both neighbours have passed a gate before it is used again:
+// a stage is `ahead` rounds before the one at most, and none before the other, so it has one gate more than that.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <fmt/core.h>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "programs/own_time.hpp"
+#include "programs/spinlock_list.hpp"
+
+namespace {
+
+using holdfast::bench::spinlock, holdfast::bench::work_ms;
+
+struct options {
+    std::string lock = "ttas";
+    unsigned threads = 2, steps = 1000;
+    double step_ms = 1;
+};
+
+constexpr unsigned ahead = 2, gates = ahead + 1;
+
+class stage {
+public:
+    explicit stage(const std::string &lock) {
+        for (unsigned i = 0; i < gates; i++)
+            gates_.push_back(std::make_unique<spinlock>(lock));
+    }
+
+    // By the stage's own thread, in order.
+    void begin() { gates_[0]->lock(); }
+    void done(unsigned round, unsigned long result) {
+        results_[round % gates] = result;
+        gates_[(round + 1) % gates]->lock();
+        gates_[round % gates]->unlock();
+    }
+    void end(unsigned rounds) { gates_[rounds % gates]->unlock(); }
+
+    // By its neighbours' threads.
+    unsigned long await(unsigned round) {
+        gates_[round % gates]->lock();
+        unsigned long result = results_[round % gates];
+        gates_[round % gates]->unlock();
+        return result;
+    }
+
+private:
+    std::vector<std::unique_ptr<spinlock>> gates_;
+    unsigned long results_[gates] = {}; // guarded by the gates
+};
+
+class spin_pipeline {
+public:
+    explicit spin_pipeline(const options &wanted) : wanted_(wanted), rounds_(wanted.steps / wanted.threads) {
+        for (unsigned i = 0; i < wanted.threads; i++)
+            stages_.push_back(std::make_unique<stage>(wanted.lock));
+    }
+
+    // Seconds.
+    double run() {
+        std::vector<std::thread> threads;
+        for (unsigned i = 0; i < wanted_.threads; i++)
+            threads.emplace_back([this, i] { work(i); });
+        while (ready_ < wanted_.threads)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        auto began = std::chrono::steady_clock::now();
+        has_begun_ = true;
+        has_begun_.notify_all();
+        for (std::thread &each : threads)
+            each.join();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    }
+
+    unsigned rounds() const { return rounds_; }
+    bool is_right() const { return !is_wrong_; }
+
+private:
+    void work(unsigned number) {
+        stage &mine = *stages_[number];
+        mine.begin();
+        ready_++;
+        has_begun_.wait(false);
+        for (unsigned round = 0; round < rounds_; round++) {
+            unsigned long got = number > 0 ? stages_[number - 1]->await(round) : round;
+            if (got != round + number) // each result is one more than the one before
+                is_wrong_ = true;
+            if (number + 1 < stages_.size() && round >= ahead)
+                stages_[number + 1]->await(round - ahead);
+            work_ms(wanted_.step_ms);
+            mine.done(round, got + 1);
+        }
+        mine.end(rounds_);
+    }
+
+    const options &wanted_;
+    unsigned rounds_;
+    std::vector<std::unique_ptr<stage>> stages_;
+    std::atomic<unsigned> ready_ = 0;
+    std::atomic<bool> has_begun_ = false, is_wrong_ = false;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+    options wanted;
+    CLI::App app("A thread a stage, each of which spins until the one before is done.");
+    app.add_option("--lock", wanted.lock, "Which")
+        ->check(CLI::IsMember(holdfast::bench::spinlock_names()))
+        ->capture_default_str();
+    app.add_option("--threads", wanted.threads, "How many stages")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--steps", wanted.steps, "Rounds times stages, together")->capture_default_str();
+    app.add_option("--step-ms", wanted.step_ms, "CPU time of each")->capture_default_str();
+    app.footer("Example: sudo holdfast run --detect-spinning -- spin-pipeline --lock mcs --threads 8");
+    CLI11_PARSE(app, argc, argv);
+    spin_pipeline pipeline(wanted);
+    double seconds = pipeline.run();
+    if (!pipeline.is_right()) {
+        fmt::print(stderr, "spin-pipeline {}: a stage began before the one before it was done\n", wanted.lock);
+        return 1;
+    }
+    fmt::print("spin-pipeline {}: {} rounds of {} stages in {:.3f} s\n", wanted.lock, pipeline.rounds(), wanted.threads,
+               seconds);
+}
