@@ -16,17 +16,29 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "hint/yield_handler.h"
 #include "machine_code.h"
+#include "park/timed_sleep.h"
 #include "park/yield.h"
 #include "preload/libc_function.h"
 
 typedef int (*sigaction_function)(int signal, const struct sigaction *action, struct sigaction *before);
 
-// A system call by an instruction of our own: errno is not touched.
+// A yield takes less where nobody else has run. The kernel's scheduler lets a thread go on that has had less than its
+// share, although another one wants the CPU, and it may be the one that is waited for: the thread sleeps then, for the
+// least time that a timer has.
+enum { YIELD_IN_VAIN_NS = 20000 };
+
+// System calls by instructions of our own: errno is not touched.
 __attribute__((used, visibility("hidden"))) void hf_yield_at_signal(int signal) {
     (void)signal;
+    if (hf_yield_is_forgone())
+        return;
+    uint64_t before_ns = hf_monotonic_ns();
     hf_yield();
+    if (hf_ns_since(before_ns, hf_monotonic_ns()) < YIELD_IN_VAIN_NS)
+        hf_timed_sleep(1);
 }
 
 #define HF_TEXT_OF_(value) #value

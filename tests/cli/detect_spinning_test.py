@@ -5,20 +5,22 @@ alone.
 Shown able to fail: a signal sent to threads that block it (blocked); each short loop taken for one that waits, or
 the fast clock always on (a program that computes); the fast clock never on (spinners); a detector that comes at once
 (a program that is hardly busy), never (spinners without --stats), or that no clock goes on to (all others); a lock
-whose loop calls a function (each lock).
+whose loop calls a function (each lock), code that is read for 128 bytes around alone (shuffle); a handler that only
+yields (nobody else to run; on a machine that has nothing else to do).
 """
 
 import os
 import re
 import resource
 import subprocess
+import sys
 
 import pytest
 
 from conftest import PROGRAMS, without_rights
 
 TOKEN_RING = os.environ["TOKEN_RING"]
-SPIN_LOCKS = PROGRAMS / "spin-locks"
+SPIN_LOCKS, SPIN_PIPELINE = PROGRAMS / "spin-locks", PROGRAMS / "spin-pipeline"
 needs_bpf = pytest.mark.skipif(os.getuid() != 0, reason="needs root to load BPF")
 
 
@@ -46,11 +48,40 @@ def test_spinners_yield(holdfast, lock):
 
 
 @needs_bpf
-@pytest.mark.parametrize("lock", ["array", "clh", "cna", "mcs", "partitioned-ticket", "pthread-spin", "ticket", "ttas"])
+@pytest.mark.parametrize("lock", ["array", "clh", "cna", "malthusian", "mcs", "partitioned-ticket", "pthread-spin",
+                                  "shuffle", "ticket", "ttas"])
 def test_a_spinner_is_detected_whatever_its_lock(holdfast, lock):
     result = run_on(1, holdfast, "--conf", "spin:glibc", "--", SPIN_LOCKS, "--lock", lock, "--tries", 30)
     assert result.returncode == 0 and "of 30 tries met it held" in result.stdout, result
     assert spinning(result)["yields asked for"] > 0, result
+
+
+@needs_bpf
+@pytest.mark.parametrize("lock", ["mcs", "shuffle", "ttas"])
+def test_a_pipeline_of_spinners_comes_to_its_end(holdfast, lock):
+    result = run_on(2, holdfast, "--conf", "spin:glibc", "--", SPIN_PIPELINE, "--lock", lock, "--threads", 8, "--steps",
+                    400)
+    assert result.returncode == 0 and "50 rounds of 8 stages" in result.stdout, result
+    assert spinning(result)["yields asked for"] > 0, result
+
+
+# The kernel's scheduler may let a thread go on that yields.
+SWITCHES_OF_YIELDS = """
+import resource, signal
+def switches():
+    now = resource.getrusage(resource.RUSAGE_THREAD)
+    return now.ru_nvcsw + now.ru_nivcsw
+before = switches()
+for _ in range(100):
+    signal.raise_signal(64)
+print(switches() - before)
+"""
+
+
+@needs_bpf
+def test_a_spinner_gives_its_cpu_up_when_nobody_else_is_to_run(holdfast):
+    result = holdfast("run", "--detect-spinning", "--", sys.executable, "-c", SWITCHES_OF_YIELDS)
+    assert result.returncode == 0 and int(result.stdout) > 50, result
 
 
 @needs_bpf

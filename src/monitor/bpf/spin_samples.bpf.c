@@ -30,7 +30,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-enum { PLACES = 16384, SEEN_BYTES = 64 * 1024, NEAR_BYTES = 128 };
+enum { PLACES = 16384, SEEN_BYTES = 64 * 1024, NEAR_BYTES = HF_CODE_BEFORE };
 
 // The sample before, on each CPU.
 struct last_sample {

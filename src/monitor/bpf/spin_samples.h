@@ -7,7 +7,7 @@
 // one found a thread that seems to spin, since a tick costs a virtual machine 12 us.
 enum { HF_SLOW_TICK_NS = 1000000, HF_FAST_TICK_NS = 100000 };
 
-enum { HF_CODE_BYTES = 256, HF_CODE_BEFORE = 128 }; // around an instruction
+enum { HF_CODE_BYTES = 512, HF_CODE_BEFORE = HF_CODE_BYTES / 2 }; // around an instruction
 
 struct hf_code_place {
     uint64_t address;
