@@ -58,9 +58,10 @@ struct hf_defer {
     hf_release_count seen;   // count at the last sample that found the word FREE
     hf_release_count asked;  // count at the last announcement, or the first sample
     uint64_t announce_ns;    // not before
-    bool hot;
-    bool batches; // deferring pays even if it is not hot: the caller's to say, while there is time
-    bool warm;    // a release has been seen, or waited for in vain
+    bool hot;                // as far as is known: a lock that has not been sampled for long enough is
+    bool found_hot;          // by a whole window
+    bool batches;            // deferring pays even if it is not hot: the caller's to say, while there is time
+    bool warm;               // a release has been seen, or waited for in vain
 };
 
 // The first sample, at the time `now_ns` (CLOCK_MONOTONIC).
@@ -72,6 +73,7 @@ static inline struct hf_defer hf_defer_begin(hf_release_count releases, uint64_t
                              .asked = releases,
                              .announce_ns = now_ns + HF_ANNOUNCE_NS,
                              .hot = true,
+                             .found_hot = false,
                              .batches = false,
                              .warm = false};
 }
@@ -103,18 +105,21 @@ static inline void hf_defer_learn(struct hf_defer *defer, bool is_free, hf_relea
         return;
     defer->warm = true;
     defer->hot = first_release || since * (uint64_t)HF_HOT_NS + HF_HOT_NS / 2 >= age_ns;
+    defer->found_hot = defer->hot && !first_release;
     defer->window = releases;
     defer->window_ns = now_ns;
 }
 
 // A sample of a waiter that has left its CPU since the last one: it takes the word when it is FREE. Is the lock still
-// hot? `finds_out`: as at any sample; else it is taken for hot, as at the first.
+// hot? `finds_out`: as at any sample; else it is taken for as hot as it was found.
 static inline void hf_defer_after_yield(struct hf_defer *defer, bool finds_out, hf_release_count releases,
                                         uint64_t now_ns) {
-    if (finds_out)
+    if (finds_out) {
         hf_defer_learn(defer, false, releases, now_ns);
-    else
+    } else {
         *defer = hf_defer_begin(releases, now_ns);
+        defer->found_hot = true;
+    }
     defer->slice_end_ns = now_ns;
 }
 

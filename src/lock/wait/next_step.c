@@ -56,7 +56,8 @@ static enum hf_wait_step next_at_hot(struct hf_wait_state *state, struct hf_lock
                                      const struct hf_wait_sample *sample) {
     bool defers;
     enum hf_wait_step step = poll_word(state, history, lock, sample, &defers);
-    if (step != HF_WAIT_PAUSE || !state->defer.hot || !hf_yields_are_left(&state->yields))
+    // Waiters of a lock that is taken for hot before it is known would yield for each of a slow lock's sections.
+    if (step != HF_WAIT_PAUSE || !state->defer.found_hot || !hf_yields_are_left(&state->yields))
         return poll_hot(state, step);
     state->releases = sample->releases;
     if (sample->cpu == HF_CPU_FOREIGN && hf_history_batches_clearly_pay(history, lock))

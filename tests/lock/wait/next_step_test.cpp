@@ -3,7 +3,7 @@
 //
 // Shown able to fail, each by rows of the table: a budget that is spent keeps a waiter in the queue; a waiter that
 // comes samples a lock that is known to be slow; polls of the hot lock that never end, and one that goes on although
-// the lock is not hot any more; a yield whoever wants the CPU, and yields without end; a timed sleep although batches
+// the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a timed sleep although batches
 // do not pay, or the lock was not released; a designated waker that had slept for long; a reader-writer lock's waiter
 // that announces.
 #include <gtest/gtest.h>
@@ -25,13 +25,14 @@ struct situation {
     hf_wait_sample sample;
 };
 
-// A lock of which all is known: it is polled, batches clearly pay, and no window ends soon.
+// A lock of which all is known: it is hot and polled, batches clearly pay, and no window ends soon.
 situation at(hf_wait_place place) {
     situation result = {};
     result.state = hf_wait_state_begin(hf_yields_begin(true));
     result.state.place = place;
     result.state.pauses = 1;
     result.state.defer = hf_defer_begin(0, now_ns);
+    result.state.defer.found_hot = true;
     hf_history_begin(&result.history, nullptr, 0, now_ns, HF_HISTORY_DEFER);
     result.history.since_ns = now_ns;
     result.history.whole.in_a_millisecond = rate_hot;
@@ -52,7 +53,7 @@ struct row {
 };
 
 void is_not_hot(situation &s) {
-    s.state.defer.hot = false;
+    s.state.defer.hot = s.state.defer.found_hot = false;
     s.state.defer.warm = true;
     s.history.free_word.rate[HF_HISTORY_BARGE] = 0;
 }
@@ -169,6 +170,12 @@ const std::vector<row> rows = {
      HF_WAIT_PAUSE, HF_AT_END},
     {"its own process wants the CPU", HF_AT_HOT, [](auto &s) { s.sample.cpu = HF_CPU_OWN; }, HF_WAIT_YIELD,
      HF_AT_YIELD_END},
+    {"and nobody knows yet whether it is hot", HF_AT_HOT,
+     [](auto &s) {
+         s.state.defer.found_hot = false;
+         s.sample.cpu = HF_CPU_OWN;
+     },
+     HF_WAIT_PAUSE, HF_AT_HOT},
     {"and it defers", HF_AT_HOT,
      [](auto &s) {
          defers(s);
