@@ -3,9 +3,9 @@
 //
 // Shown able to fail, each by rows of the table: a budget that is spent keeps a waiter in the queue; a waiter that
 // comes samples a lock that is known to be slow; polls of the hot lock that never end, and one that goes on although
-// the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a timed sleep although batches
-// do not pay, or the lock was not released; a designated waker that had slept for long; a reader-writer lock's waiter
-// that announces.
+// the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a
+// timed sleep although batches do not pay, or the lock was not released; a designated waker that had slept for long; a
+// reader-writer lock's waiter that announces.
 #include <gtest/gtest.h>
 
 #include <functional>
