@@ -183,7 +183,7 @@ static struct kscl_share *kscl_find(const struct kscl *lock)
 /* The nice value's weight, as the scheduler has it. */
 static u32 kscl_weight_of_current(void)
 {
-	unsigned long weight = current->se.load.weight;
+	unsigned long weight = READ_ONCE(current->se.load.weight); /* others may renice us */
 
 	if (IS_ENABLED(CONFIG_64BIT))
 		weight >>= SCHED_FIXEDPOINT_SHIFT;

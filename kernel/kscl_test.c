@@ -33,6 +33,10 @@ static unsigned int share_ms = 2000;
 module_param(share_ms, uint, 0444);
 MODULE_PARM_DESC(share_ms, "how long threads share the lock where shares are measured");
 
+static unsigned int share_error = 3;
+module_param(share_error, uint, 0444);
+MODULE_PARM_DESC(share_error, "how far shares may be from what is due, in percent of that");
+
 static char *only = "";
 module_param(only, charp, 0444);
 MODULE_PARM_DESC(only, "the only test to run, or the beginning of several ones' names");
@@ -253,7 +257,8 @@ static int use_until(struct member *self)
 }
 
 /*
- * Weights as the scheduler has them. The difference from what is due is at most 3% of that.
+ * Weights as the scheduler has them. The difference from what is due is at most 3% of that, unless
+ * the machine stops threads where it likes, as KCSAN does.
  * Sections are long beside what lies between them, also where the machine is emulated: a thread
  * that leaves the lock free for a part of its time has had the opportunity to use it.
  */
@@ -288,7 +293,7 @@ static void share(unsigned int members, const int *nice, const u64 *section_us, 
 		pr_info("# nice %d, sections of %llu us: held for %llu of %llu us, due %llu, %llu sections\n",
 			nice[number], section_us[number], div_u64(is, 1000), div_u64(held, 1000),
 			div_u64(due, 1000), team[number].sections);
-		EXPECT(off * 100 <= due * 3, "more than 3%% off\n");
+		EXPECT(off * 100 <= due * share_error, "more than %u%% off\n", share_error);
 	}
 	kscl_destroy(&lock);
 }
@@ -513,7 +518,7 @@ static void test_interrupt_in_the_queue(void)
 
 static void test_trylock(void)
 {
-	DEFINE_KSCL(lock);
+	static DEFINE_KSCL(lock); /* lockdep knows no locks by their name on a stack */
 	bool first = kscl_trylock(&lock), second = kscl_trylock(&lock);
 
 	EXPECT(first && !second, "taken %u and %u times\n", first, second);

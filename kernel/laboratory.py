@@ -27,31 +27,41 @@ class WithModules(Laboratory):
 
     def initrd(self, plan, commands, shell=False):
         file = super().initrd(plan, commands, shell)
-        folder = modules.headers(plan.kernel, self.kernel(plan), self.cache)
-        archive = Cpio()
-        for module in modules.build(folder, self.work / "modules" / plan.kernel.name):
-            archive.file(f"modules/{module.name}", module.read_bytes(), 0o644)
-        with open(file, "ab") as archives:
-            archives.write(archive.finished())
+        _add_modules(file, modules.headers(plan.kernel, self.kernel(plan), self.cache),
+                     self.work / "modules" / plan.kernel.name)
         return file
 
 
 class WithOwnKernel(Laboratory):
-    """Machines under the kernel of the last build. words: what its command line gets, too."""
+    """Machines under the kernel of the last build of a configuration. words: what its command line gets, too."""
 
-    def __init__(self, build, words=""):
+    def __init__(self, configuration, build, words="", with_modules=False):
         super().__init__(ROOT, build)
+        self.configuration = configuration
+        self.with_modules = with_modules
         self.boards = {name: dataclasses.replace(board, words=words) for name, board in self.boards.items()}
 
     def initrd(self, plan, commands, shell=False):
         """A shell has what every guest has: nothing else need be built for it."""
-        return super().initrd(plan, [] if shell else commands, shell)
+        file = super().initrd(plan, [] if shell else commands, shell)
+        if self.with_modules:
+            _add_modules(file, source.folder(self.configuration, WORK), WORK / f"{self.configuration.name}-modules")
+        return file
 
     def kernel(self, plan):
-        found = source.built(WORK)
+        found = source.built(self.configuration, WORK)
         if found is None:
-            raise source.NoKernel("no kernel has been built yet: ./dev kernel")
+            option = " --debug" if self.configuration is source.DEBUG else ""
+            raise source.NoKernel(f"no such kernel has been built yet: ./dev kernel{option}")
         return found
+
+
+def _add_modules(file, headers, work):
+    archive = Cpio()
+    for module in modules.build(headers, work):
+        archive.file(f"modules/{module.name}", module.read_bytes(), 0o644)
+    with open(file, "ab") as archives:
+        archives.write(archive.finished())
 
 
 def carry_out(laboratory, plan, line, show=print):
@@ -69,5 +79,5 @@ def carry_out(laboratory, plan, line, show=print):
 
 
 def plan(name, cpus):
-    """The machine: our kernel's for OWN_KERNEL's name. KeyError: there is no such kernel."""
+    """The machine: one of ours for OWN_KERNEL's name. KeyError: there is no such kernel."""
     return Plan(OWN_KERNEL if name == OWN_KERNEL.name else kernels.chosen([name], kernels.listed())[0], cpus)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A kernel of our own: Linux as Debian packages its source, with our locks and patches, in a small configuration."""
+"""Kernels of our own: Linux as Debian packages its source, with our locks and patches, in small configurations. One
+source; a folder beside it for what each configuration makes of it."""
 
 import hashlib
 import os
@@ -7,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from archive import Archive, ArchiveError
@@ -16,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 SUITE = "trixie-backports"
 PACKAGE = "linux-source-7.*"
 PATCHES = HERE / "patches"
-CONFIG = HERE / "config"
+SOURCE = "linux"
 IMAGE = Path("arch") / "x86" / "boot" / "bzImage"
 # What the tree gets beside the patches: where it belongs there, and under which name it is included.
 FILES = {"kscl.h": Path("include") / "linux" / "kscl.h", "kscl.c": Path("kernel") / "locking" / "kscl.c"}
@@ -24,6 +26,24 @@ ESTIMATED_STEPS = 1000  # that make prints in this configuration
 # The first that describes the functions which BPF programs call as this kernel needs it: with Debian 12's 1.24 the
 # kernel has no sched_ext, since it can't register them.
 PAHOLE = (1, 31)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What tinyconfig gets, in files of which a later one may take back what an earlier one says."""
+    name: str
+    files: tuple
+    what: str
+
+    @property
+    def wanted(self):
+        """The last line that says something of each option."""
+        lines = [line for file in self.files for line in file.read_text().splitlines()]
+        return {line.partition("=")[0]: line for line in lines if re.match(r"CONFIG_\w+=", line)}.values()
+
+
+OWN = Configuration("own", (HERE / "config",), "with kernel/patches")
+DEBUG = Configuration("debug", (HERE / "config", HERE / "config-debug"), "with kernel/patches, lockdep and KCSAN")
 
 
 class NoKernel(Exception):
@@ -114,26 +134,29 @@ def _pahole(work):
     return [f"PAHOLE={wrapper}"]
 
 
-def _configure(tree, pahole):
-    """tinyconfig and what kernel/config adds. An option that this kernel does not know, or refuses, is an error."""
-    stamp = tree / ".config-of"
-    digest = " ".join([_digest([CONFIG]), *pahole])
-    if (tree / ".config").exists() and stamp.exists() and stamp.read_text() == digest:
+def _configure(tree, made, configuration, pahole):
+    """tinyconfig and what the configuration adds. An option that this kernel does not know, or refuses, is an error."""
+    stamp = made / ".config-of"
+    digest = " ".join([_digest(configuration.files), *pahole])
+    if (made / ".config").exists() and stamp.exists() and stamp.read_text() == digest:
         return
-    _run("make", *pahole, "tinyconfig", where=tree, what="tinyconfig failed")
-    _run("scripts/kconfig/merge_config.sh", "-m", ".config", str(CONFIG), where=tree, what="kernel/config is refused")
-    _run("make", *pahole, "olddefconfig", where=tree, what="olddefconfig failed")
-    chosen = set((tree / ".config").read_text().splitlines())
-    wanted = [line for line in CONFIG.read_text().splitlines() if re.match(r"CONFIG_\w+=", line)]
-    refused = [line for line in wanted if line not in chosen and not line.endswith("=n")]
+    make = ["make", f"O={made}", *pahole]
+    _run(*make, "tinyconfig", where=tree, what="tinyconfig failed")
+    _run("scripts/kconfig/merge_config.sh", "-m", "-O", str(made), str(made / ".config"),
+         *map(str, configuration.files), where=tree, what=f"the configuration '{configuration.name}' is refused")
+    _run(*make, "olddefconfig", where=tree, what="olddefconfig failed")
+    chosen = set((made / ".config").read_text().splitlines())
+    refused = [line for line in configuration.wanted if line not in chosen and not line.endswith("=n")]
     if refused:
-        raise NoKernel(f"this kernel does not take {', '.join(refused)}: see kernel/config")
+        raise NoKernel(f"this kernel does not take {', '.join(refused)}: see "
+                       f"{', '.join(f'kernel/{file.name}' for file in configuration.files)}")
     stamp.write_text(digest)
 
 
-def _compile(tree, log, pahole):
+def _compile(tree, made, log, pahole):
     compiler = "CC=ccache gcc" if shutil.which("ccache") else "CC=gcc"
-    command = ["make", f"-j{os.cpu_count()}", compiler, *pahole, "bzImage"]
+    # modules: there are none, and the list of symbols that modules of ours are built with.
+    command = ["make", f"O={made}", f"-j{len(os.sched_getaffinity(0))}", compiler, *pahole, "bzImage", "modules"]
     steps, shows = 0, sys.stdout.isatty()
     with open(log, "w", encoding="utf-8") as said, subprocess.Popen(
             command, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -148,28 +171,52 @@ def _compile(tree, log, pahole):
         raise NoKernel(f"it could not be compiled; the end of {log}:\n{''.join(log.read_text()[-3000:])}")
 
 
-def build(cache, work):
+def build(configuration, cache, work):
     """The kernel, built from what has changed since the last time."""
     work.mkdir(parents=True, exist_ok=True)
-    tree = work / "linux"
+    tree, made = work / SOURCE, folder(configuration, work)
     try:
         if not tree.is_dir():
             _unpack(cache, tree)
     except (ArchiveError, OSError) as error:
         raise NoKernel(f"Linux's source can't be had: {error}") from error
+    if (tree / ".config").exists(): # of a time when it was built where its source is
+        _run("make", "mrproper", where=tree, what="what an older ./dev kernel has made could not be removed")
     _apply_patches(tree)
     _put_files(tree)
     pahole = _pahole(work)
-    _configure(tree, pahole)
-    _compile(tree, work / "make.log", pahole)
-    version = (tree / ".debian-version").read_text()
-    return Fetched(tree / IMAGE, f"Linux {version} with kernel/patches", version)
+    made.mkdir(exist_ok=True)
+    _configure(tree, made, configuration, pahole)
+    _compile(tree, made, work / f"{configuration.name}.log", pahole)
+    return built(configuration, work)
 
 
-def built(work):
+def complaints_of_style(work):
+    """What the kernel's own checker says of what is ours."""
+    said = []
+    # Initializers use their argument twice, as those of the kernel's locks do. The words of a boot parameter's
+    # documentation are lost to the checker behind an apostrophe.
+    check = ["scripts/checkpatch.pl", "--strict", "--no-signoff", "--no-summary", "--terse",
+             "--ignore", "MACRO_ARG_REUSE,UNDOCUMENTED_SETUP"]
+    for file in [*sorted(HERE.glob("*.[ch]")), *patches()]:
+        # By its name a patch that git knows would be checked as a source file.
+        what = ["-"] if file.suffix == ".patch" else ["--file", str(file)]
+        with open(file, encoding="utf-8") as text:
+            done = subprocess.run([*check, *what], cwd=work / SOURCE, stdin=text, capture_output=True, text=True,
+                                  check=False)
+        said += [f"{file.name}: {line}" for line in (done.stdout + done.stderr).splitlines()]
+    return said
+
+
+def folder(configuration, work):
+    """What has been made of the source."""
+    return work / configuration.name
+
+
+def built(configuration, work):
     """The kernel of the last build, or None."""
-    image = work / "linux" / IMAGE
+    image = folder(configuration, work) / IMAGE
     if not image.exists():
         return None
-    version = (work / "linux" / ".debian-version").read_text()
-    return Fetched(image, f"Linux {version} with kernel/patches", version)
+    version = (work / SOURCE / ".debian-version").read_text()
+    return Fetched(image, f"Linux {version} {configuration.what}", version)
