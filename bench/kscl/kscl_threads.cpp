@@ -16,13 +16,14 @@
 #include <map>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "harness/command_line.hpp"
+#include "harness/run_for.hpp"
 #include "kernel/kscl_bench.h"
 
 namespace {
@@ -30,10 +31,6 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr const char *device = "/dev/kscl_bench";
-
-[[noreturn]] void fail(const std::string &what) {
-    throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
-}
 
 // A thread, and what came of it.
 struct user {
@@ -58,14 +55,11 @@ void be_busy(std::uint64_t us) {
         ;
 }
 
-void use_until(user &self, int file, unsigned long request, const std::atomic<bool> &begun,
-               const std::atomic<bool> &over) {
+void use_until(user &self, int file, unsigned long request, const std::atomic<bool> &over) {
     if (setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), self.nice) != 0) {
         self.failed = fmt::format("nice {}: {}", self.nice, std::strerror(errno));
         return;
     }
-    while (!begun)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     while (!over) {
         kscl_bench_section section{.busy_ns = self.inside_us * 1000, .waited_ns = 0, .held_ns = 0};
         if (ioctl(file, request, &section) != 0) {
@@ -101,18 +95,13 @@ void measure(unsigned long request, const std::vector<std::string> &texts, doubl
         users.push_back(user_of(text));
     int file = open(device, O_RDWR | O_CLOEXEC);
     if (file < 0)
-        fail(std::string(device) + " can't be opened (kscl_bench.ko makes it)");
-    std::atomic<bool> begun = false, over = false;
-    std::vector<std::thread> threads;
+        throw std::system_error(errno, std::generic_category(),
+                                std::string(device) + " can't be opened (kscl_bench.ko makes it)");
+    std::vector<holdfast::bench::timed_body> bodies;
     for (auto &one : users)
-        threads.emplace_back([&] { use_until(one, file, request, begun, over); });
-    auto began = steady::now();
-    begun = true;
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    over = true;
-    double passed = std::chrono::duration<double>(steady::now() - began).count();
-    for (auto &thread : threads)
-        thread.join();
+        bodies.emplace_back(
+            [&one, file, request](const std::atomic<bool> &over) { use_until(one, file, request, over); });
+    double passed = holdfast::bench::run_for(seconds, bodies);
     close(file);
     for (const auto &one : users)
         if (!one.failed.empty())

@@ -20,13 +20,13 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "harness/command_line.hpp"
+#include "harness/run_for.hpp"
 
 namespace {
 
@@ -80,10 +80,8 @@ struct renamer {
     std::string failed;
 };
 
-void rename_until(renamer &self, const std::atomic<bool> &begun, const std::atomic<bool> &over) {
+void rename_until(renamer &self, const std::atomic<bool> &over) {
     const char *from = self.here.c_str(), *to = self.there.c_str();
-    while (!begun)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     while (!over) {
         auto began = steady::now();
         if (rename(from, to) != 0) {
@@ -128,17 +126,10 @@ void measure(const std::string &directory, unsigned entries, double seconds) {
     }
     fill(directory + "/bully-2", entries);
 
-    std::atomic<bool> begun = false, over = false;
-    std::vector<std::thread> threads;
+    std::vector<holdfast::bench::timed_body> bodies;
     for (auto &one : both)
-        threads.emplace_back([&] { rename_until(one, begun, over); });
-    auto began = steady::now();
-    begun = true;
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    over = true;
-    double passed = std::chrono::duration<double>(steady::now() - began).count();
-    for (auto &thread : threads)
-        thread.join();
+        bodies.emplace_back([&one](const std::atomic<bool> &over) { rename_until(one, over); });
+    double passed = holdfast::bench::run_for(seconds, bodies);
     for (auto &one : both) {
         if (!one.failed.empty())
             throw std::runtime_error(one.failed);
