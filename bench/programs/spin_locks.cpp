@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "harness/command_line.hpp"
 #include "programs/own_time.hpp"
 #include "programs/spinlock_list.hpp"
 
@@ -89,7 +90,7 @@ private:
 
 int main(int argc, char **argv) {
     options wanted;
-    CLI::App app("Two threads on one CPU: one owns a spinlock, the other tries.");
+    CLI::App app("Two threads on one CPU: one owns a spinlock, the other tries.", "spin-locks");
     app.add_option("--lock", wanted.lock, "Which")
         ->check(CLI::IsMember(holdfast::bench::spinlock_names()))
         ->capture_default_str();
@@ -97,11 +98,14 @@ int main(int argc, char **argv) {
     app.add_option("--hold-ms", wanted.hold_ms, "CPU time of the owner, for each")->capture_default_str();
     app.add_option("--long-ms", wanted.long_ms, "CPU time of a try that was not noticed")->capture_default_str();
     app.footer("Example: sudo holdfast run --detect-spinning --stats -- spin-locks --lock mcs");
-    CLI11_PARSE(app, argc, argv);
-    share_one_cpu();
-    experiment tries(wanted);
-    tries.run();
-    fmt::print("spin-locks {}: {} of {} tries met it held, {} of them spun for more than {} ms; mean {:.2f} ms\n",
-               wanted.lock, tries.met_it_held, wanted.tries, tries.spun_long, wanted.long_ms,
-               tries.spun_ms / std::max(tries.met_it_held, 1u));
+    if (auto status = holdfast::bench::parse(app, argc, argv))
+        return *status;
+    return holdfast::bench::run_checked(app.get_name(), [&] {
+        share_one_cpu();
+        experiment tries(wanted);
+        tries.run();
+        fmt::print("spin-locks {}: {} of {} tries met it held, {} of them spun for more than {} ms; mean {:.2f} ms\n",
+                   wanted.lock, tries.met_it_held, wanted.tries, tries.spun_long, wanted.long_ms,
+                   tries.spun_ms / std::max(tries.met_it_held, 1u));
+    });
 }

@@ -13,11 +13,13 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/core.h>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "harness/command_line.hpp"
 #include "programs/own_time.hpp"
 #include "programs/spinlock_list.hpp"
 
@@ -64,35 +66,34 @@ private:
 
 class spin_pipeline {
 public:
-    explicit spin_pipeline(const options &wanted) : wanted_(wanted), rounds_(wanted.steps / wanted.threads) {
+    explicit spin_pipeline(const options &wanted)
+        : wanted_(wanted), rounds_(wanted.steps / wanted.threads), begin_(wanted.threads + 1) {
         for (unsigned i = 0; i < wanted.threads; i++)
             stages_.push_back(std::make_unique<stage>(wanted.lock));
     }
 
-    // Seconds.
+    // Seconds. Throws wrong_result.
     double run() {
         std::vector<std::thread> threads;
         for (unsigned i = 0; i < wanted_.threads; i++)
             threads.emplace_back([this, i] { work(i); });
-        while (ready_ < wanted_.threads)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        begin_.arrive_and_wait();
         auto began = std::chrono::steady_clock::now();
-        has_begun_ = true;
-        has_begun_.notify_all();
         for (std::thread &each : threads)
             each.join();
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+        double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+        if (is_wrong_)
+            throw holdfast::bench::wrong_result("a stage began before the one before it was done");
+        return seconds;
     }
 
     unsigned rounds() const { return rounds_; }
-    bool is_right() const { return !is_wrong_; }
 
 private:
     void work(unsigned number) {
         stage &mine = *stages_[number];
         mine.begin();
-        ready_++;
-        has_begun_.wait(false);
+        begin_.arrive_and_wait();
         for (unsigned round = 0; round < rounds_; round++) {
             unsigned long got = number > 0 ? stages_[number - 1]->await(round) : round;
             if (got != round + number) // each result is one more than the one before
@@ -108,15 +109,15 @@ private:
     const options &wanted_;
     unsigned rounds_;
     std::vector<std::unique_ptr<stage>> stages_;
-    std::atomic<unsigned> ready_ = 0;
-    std::atomic<bool> has_begun_ = false, is_wrong_ = false;
+    std::latch begin_;
+    std::atomic<bool> is_wrong_ = false;
 };
 
 } // namespace
 
 int main(int argc, char **argv) {
     options wanted;
-    CLI::App app("A thread a stage, each of which spins until the one before is done.");
+    CLI::App app("A thread a stage, each of which spins until the one before is done.", "spin-pipeline");
     app.add_option("--lock", wanted.lock, "Which")
         ->check(CLI::IsMember(holdfast::bench::spinlock_names()))
         ->capture_default_str();
@@ -124,13 +125,12 @@ int main(int argc, char **argv) {
     app.add_option("--steps", wanted.steps, "Rounds times stages, together")->capture_default_str();
     app.add_option("--step-ms", wanted.step_ms, "CPU time of each")->capture_default_str();
     app.footer("Example: sudo holdfast run --detect-spinning -- spin-pipeline --lock mcs --threads 8");
-    CLI11_PARSE(app, argc, argv);
-    spin_pipeline pipeline(wanted);
-    double seconds = pipeline.run();
-    if (!pipeline.is_right()) {
-        fmt::print(stderr, "spin-pipeline {}: a stage began before the one before it was done\n", wanted.lock);
-        return 1;
-    }
-    fmt::print("spin-pipeline {}: {} rounds of {} stages in {:.3f} s\n", wanted.lock, pipeline.rounds(), wanted.threads,
-               seconds);
+    if (auto status = holdfast::bench::parse(app, argc, argv))
+        return *status;
+    return holdfast::bench::run_checked(app.get_name(), [&] {
+        spin_pipeline pipeline(wanted);
+        double seconds = pipeline.run();
+        fmt::print("spin-pipeline {}: {} rounds of {} stages in {:.3f} s\n", wanted.lock, pipeline.rounds(),
+                   wanted.threads, seconds);
+    });
 }

@@ -46,7 +46,10 @@ private:
     std::atomic<unsigned> word_;
 };
 
-} // namespace
+struct named_spinlock {
+    std::string name;
+    hf_peer kind;
+};
 
 const std::vector<named_spinlock> &spinlocks() {
     static const std::vector<named_spinlock> all{
@@ -63,14 +66,6 @@ const std::vector<named_spinlock> &spinlocks() {
     return all;
 }
 
-std::vector<std::string> spinlock_names() {
-    std::vector<std::string> names;
-    std::ranges::transform(spinlocks(), std::back_inserter(names), &named_spinlock::name);
-    return names;
-}
-
-namespace {
-
 constexpr std::align_val_t line{64};
 
 const hf_peer &kind_called(const std::string &name) {
@@ -81,6 +76,12 @@ const hf_peer &kind_called(const std::string &name) {
 }
 
 } // namespace
+
+std::vector<std::string> spinlock_names() {
+    std::vector<std::string> names;
+    std::ranges::transform(spinlocks(), std::back_inserter(names), &named_spinlock::name);
+    return names;
+}
 
 spinlock::spinlock(const std::string &name)
     : kind_(&kind_called(name)), memory_(std::memset(operator new(kind_->bytes, line), 0, kind_->bytes)) {}

@@ -12,12 +12,6 @@
 
 namespace holdfast::bench {
 
-struct named_spinlock {
-    std::string name;
-    hf_peer kind;
-};
-
-const std::vector<named_spinlock> &spinlocks();
 std::vector<std::string> spinlock_names();
 
 class spinlock {
