@@ -2,7 +2,7 @@
 // Libraries that call back on threads of their own: the coroutine comes home by itself, and one that was resumed by
 // hand there is told what it can't do.
 // Shown able to fail: with `done` that resumes the coroutine's handle, ComesHome fails; without the check in arm(),
-// ResumedByHandItIsTold does not end.
+// ResumedByHandItIsTold does not end; with take() that leaves the exception there, ItsExceptionIsTheCoroutines fails.
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -41,6 +41,24 @@ TEST(FromCallback, MayBeCalledAtOnceAndFail) {
             [](callback<void> done) { done.fail(std::make_exception_ptr(std::runtime_error("no"))); });
     };
     EXPECT_THROW(sync_wait(workers, waits()), std::runtime_error);
+}
+
+// It ends with the coroutine's handler, whoever keeps a `done` longer.
+TEST(FromCallback, ItsExceptionIsTheCoroutines) {
+    auto thrown = std::make_shared<int>();
+    struct holder {
+        std::shared_ptr<int> of;
+    };
+    std::optional<callback<void>> kept;
+    pool workers(1);
+    auto waits = [&]() -> task<> {
+        co_await from_callback([&](callback<void> done) {
+            kept.emplace(done);
+            done.fail(std::make_exception_ptr(holder{thrown}));
+        });
+    };
+    EXPECT_THROW(sync_wait(workers, waits()), holder);
+    EXPECT_EQ(thrown.use_count(), 1);
 }
 
 TEST(FromCallback, MayBeCalledWhenTheCoroutineIsGone) {

@@ -32,9 +32,10 @@ struct awaited_callback {
     std::optional<result_or_nothing<T>> value;
     std::exception_ptr thrown;
 
+    // The exception then belongs to the coroutine alone, not to the last who has a `done`.
     T take() {
         if (thrown)
-            std::rethrow_exception(thrown);
+            std::rethrow_exception(std::exchange(thrown, nullptr));
         if constexpr (!std::is_void_v<T>)
             return std::move(*value);
     }
