@@ -6,7 +6,8 @@
 // (WhatAsioDropsFails does not end); a handler that is called within the function that began its wait
 // (HandlersRunOnTheirExecutor); a slot that is not assigned (ASlotEndsAWait does not end); a stop that is not emitted
 // (AStopRequestCancelsAnOperation does not end), or also after the operation's end (AStopRequestAfterTheEndDoesNothing:
-// touches what is freed); a service whose shutdown does nothing
+// touches what is freed); a wait whose coroutine ends where it happens to be (AwaitWhatEndsElsewhere: writes to a stack
+// that is gone, and does not end); a service whose shutdown does nothing
 // (AContextMayEndWhileCoroutinesWait: leaks, and touches what is freed). That an end waits for threads that have just
 // woken a coroutine only verify/coro/foreign.pml shows.
 #include <utility> // Boost 1.74's awaitable.hpp needs it
@@ -387,6 +388,35 @@ TEST(AsioCoroutines, AwaitEachKindOfWait) {
     EXPECT_EQ(net::co_spawn(there.io, waits, net::use_future).get(), 7);
     EXPECT_TRUE(guard.try_lock());
     guard.unlock_unsuspended();
+}
+
+// What is awaited may go to another executor, and end there.
+TEST(AsioCoroutines, AwaitWhatEndsElsewhere) {
+    constexpr int times = 500;
+    running_context there(2);
+    pool workers(2);
+    auto goes = [&](bool throws) -> task<int> {
+        co_await resume_on(workers);
+        if (throws)
+            throw std::runtime_error(std::string(40, 'x'));
+        co_return 7;
+    };
+    auto waits = [&]() -> net::awaitable<int> {
+        int right = 0;
+        for (int i = 0; i < times; i++) {
+            try {
+                int got = co_await async_await([&] { return goes(i % 2 == 1); }, net::use_awaitable);
+                right += got == 7 && i % 2 == 0;
+            } catch (const std::runtime_error &thrown) {
+                right += std::string(thrown.what()) == std::string(40, 'x') && i % 2 == 1;
+            }
+            EXPECT_TRUE(there.io.get_executor().running_in_this_thread());
+        }
+        co_return right;
+    };
+    auto one = net::co_spawn(there.io, waits, net::use_future), other = net::co_spawn(there.io, waits, net::use_future);
+    EXPECT_EQ(one.get(), times);
+    EXPECT_EQ(other.get(), times);
 }
 
 TEST(AsioCoroutines, RunGoesOnWhileACoroutineWaits) {

@@ -63,7 +63,12 @@ protected:
         run_here(*this, 0, ready);
         return ended;
     }
-    // For rooted::start_with().
+    // False where what it awaited has gone to another executor, and not come back.
+    [[nodiscard]] bool runs_here() const noexcept {
+        const run_context *context = current_context();
+        return context && context->home == this;
+    }
+    // For rooted::start_with(). Requires that a step runs it.
     static void note_end(void *self) noexcept { *static_cast<foreign_wait *>(self)->ended_here_ = true; }
 
 private:
