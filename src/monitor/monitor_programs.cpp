@@ -21,6 +21,7 @@
 
 #include "monitor/left_out.hpp"
 #include "monitor/pins_place.hpp"
+#include "monitor/prompt_thread.hpp"
 
 #include "preemption_monitor.skel.h"
 
@@ -88,6 +89,7 @@ void beat_until_stopped(const std::stop_token &stop, const bpf_program *beat) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    be_prompt();
     std::mutex alone;
     std::condition_variable_any stopped;
     std::unique_lock guard(alone);

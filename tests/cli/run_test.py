@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,7 +14,6 @@ import pytest
 
 from conftest import (COMMAND, INTERPOSER, NOBODY, PROGRAMS, alive, assert_usage_error, running, wait_until,
                       without_rights)
-
 
 
 def stats_of(result):
@@ -102,6 +102,47 @@ def test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast):
     finally:
         for process in running("pthread-objects"):  # it would outlive holdfast
             os.kill(process, signal.SIGKILL)
+
+
+@pytest.fixture
+def busy_cpu():
+    """What the test starts has one CPU, with others that want it: what runs in spare time gets next to nothing."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(16)]
+    yield
+    os.sched_setaffinity(0, allowed)
+    for process in busy:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.usefixtures("busy_cpu")
+def test_a_monitor_is_loaded_where_no_cpu_is_idle(start_holdfast):
+    """Shown able to fail: without hurry() in session::hurry_loading."""
+    test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast)
+
+
+@pytest.mark.usefixtures("busy_cpu")
+def test_a_program_ends_while_its_monitor_is_being_loaded(holdfast):
+    """Each run takes seconds in place of tenths where nobody hurries what loads."""
+    for _ in range(5):
+        result = holdfast("run", "--", PROGRAMS / "pthread-objects", "--object", "mutex", "--threads", "8", "--inside",
+                          "5000", "--seconds", "0.1")
+        assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root could load one")
+def test_a_monitor_that_is_refused_late_is_said(on_terminal, monkeypatch):
+    """Shown able to fail: without begin() of no monitor, which leaves the program asking for it."""
+    monkeypatch.setenv("HOLDFAST_REFUSED_PARTS", "core")
+    for seconds in [1, 5, 25]:  # a machine may be slow to load it
+        shown, status = on_terminal("run", "--", PROGRAMS / "pthread-objects", "--object", "mutex", "--threads", "8",
+                                    "--inside", "5000", "--seconds", str(seconds))
+        assert status == 0
+        if "without a monitor" in shown:
+            return
+    assert False, shown
 
 
 def test_glibc_means_as_it_is(holdfast):

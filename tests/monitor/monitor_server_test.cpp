@@ -99,7 +99,7 @@ TEST_F(server, IsWaitedForWhileItsMonitorIsLoaded) {
     bool met = false;
     for (int attempt = 0; attempt < 10 && !met; attempt++) {
         monitor_server soon(nullptr, listening_socket(), household_of(getuid()));
-        soon.expect_monitor(nullptr);
+        soon.expect_monitor({});
         int about_to[2];
         ASSERT_EQ(pipe(about_to), 0);
         std::jthread loader([&] {
@@ -120,9 +120,9 @@ TEST_F(server, IsWaitedForWhileItsMonitorIsLoaded) {
 // Shown able to fail: with a load at the first request, or at each one of a process that comes again; with processes
 // told apart by their number alone.
 TEST_F(server, LoadsItsMonitorWhenAProgramComesAgain) {
-    int loads = 0;
+    int loads = 0, waits = 0;
     monitor_server soon(nullptr, listening_socket(), household_of(getuid()));
-    soon.expect_monitor([&] { loads++; });
+    soon.expect_monitor({.load = [&] { loads++; }, .wait = [&] { waits++; }});
     auto comes = [&](std::uint32_t program) {
         hf_request request = request_of(HF_REGISTRATION_VERSION, HF_REQUEST_REGISTER);
         request.program = program;
@@ -131,14 +131,16 @@ TEST_F(server, LoadsItsMonitorWhenAProgramComesAgain) {
     for (std::uint32_t program : {1, 2, 3})
         EXPECT_EQ(comes(program), HF_REPLY_LATER);
     EXPECT_EQ(loads, 0) << "a shell's children, one after the other";
+    EXPECT_EQ(waits, 0);
     for (std::uint32_t program : {2, 2, 1, 2})
         EXPECT_EQ(comes(program), HF_REPLY_LATER);
     EXPECT_EQ(loads, 1);
+    EXPECT_EQ(waits, 3) << "each time since";
 }
 
 TEST_F(server, BlocksAClientThatCameBeforeItsMonitor) {
     monitor_server soon(nullptr, listening_socket(), household_of(getuid()));
-    soon.expect_monitor(nullptr);
+    soon.expect_monitor({});
     EXPECT_TRUE(in_child(soon, [] { return !hf_hint_has_monitor() && !hf_spinning_pays(); }));
     EXPECT_EQ(soon.status().refusals_total, 0u);
 }

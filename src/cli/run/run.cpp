@@ -265,6 +265,7 @@ ending run(run_options &options) {
     if (!with->is_loading())
         return end;
     // The kernel ends what loads, and takes back what is loaded.
+    with->hurry_loading();
     [[maybe_unused]] session *still_loading = with.release();
     return end.at_once();
 }

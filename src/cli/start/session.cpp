@@ -21,6 +21,7 @@
 #include "cli/common/install.hpp"
 #include "cli/common/nearest_name.hpp"
 #include "cli/start/invoker.hpp"
+#include "cli/start/spare_time.hpp"
 #include "config/policy_text.h"
 #include "hint/registration.h"
 #include "hint/yield_handler.h"
@@ -84,6 +85,10 @@ namespace {
 // HOLDFAST_SOCKET is empty: a program looks for no monitor.
 constexpr const char *no_socket = "";
 
+// So long a program keeps its CPUs to itself: loading takes 20 ms of CPU time, 5% of what two CPUs have in 0.2 s. What
+// the monitor is worth to a program in its first tenths of a second is less (docs/survey.md).
+constexpr std::chrono::milliseconds loading_in_spare_time(250);
+
 constexpr rlim_t descriptors_of_monitor = 64; // some forty, and a few for those who register
 
 // Limits that the kernel's own answers do not name. Empty: none is in the way.
@@ -109,7 +114,8 @@ void session::make_monitor() {
     }
 }
 
-session::session(monitor_comes when) : service_(service_for_programs()) {
+session::session(monitor_comes when)
+    : service_(service_for_programs()), nice_(getpriority(PRIO_PROCESS, 0)) {
     if (!uses_service() && when == monitor_comes::first)
         make_monitor();
     std::optional<invoker> user = invoker_before_sudo();
@@ -122,29 +128,57 @@ session::session(monitor_comes when) : service_(service_for_programs()) {
     }
     if (!uses_service() && when == monitor_comes::when_needed) {
         state_ = state::not_needed;
-        server_->expect_monitor([this] { load_monitor(); });
+        server_->expect_monitor({.load = [this] { load_monitor(); }, .wait = [this] { wait_for_monitor(); }});
     }
 }
 
 session::~session() {
-    std::lock_guard guard(ending_);
+    hurry_loading();
+    std::lock_guard guard(loading_);
     ends_ = true;
 }
 
 void session::load_monitor() {
-    std::lock_guard guard(ending_);
+    std::lock_guard guard(loading_);
     if (ends_)
         return;
     state_ = state::loading;
+    began_loading_ = std::chrono::steady_clock::now();
     signals_blocked in_the_thread;
     loader_ = std::jthread([this] {
+        begin_loading();
         try {
             make_monitor();
         } catch (const std::exception &) { // there is no memory: as good as none
         }
         server_->begin(monitor_.get());
         state_ = state::settled;
+        std::lock_guard done(loading_);
+        loading_thread_ = 0;
     });
+}
+
+// The server's thread has made this one, and has raised its own priority if it may.
+void session::begin_loading() {
+    bool may_be_raised = getpriority(PRIO_PROCESS, 0) < nice_;
+    setpriority(PRIO_PROCESS, 0, nice_);
+    std::lock_guard guard(loading_);
+    loading_thread_ = gettid();
+    if (may_be_raised && !hurries_)
+        use_spare_time();
+}
+
+void session::hurry_loading() {
+    std::lock_guard guard(loading_);
+    hurries_ = true;
+    if (loading_thread_ != 0)
+        hurry(loading_thread_);
+}
+
+// A program whose threads go on sleeping for locks.
+void session::wait_for_monitor() {
+    if (std::chrono::steady_clock::now() - began_loading_ > loading_in_spare_time)
+        hurry_loading();
 }
 
 std::vector<left_out_part> session::left_out() const {

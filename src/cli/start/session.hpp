@@ -4,12 +4,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -51,15 +53,18 @@ public:
     session() : session(monitor_comes::first) {}
 
     // When needed: programs can be started at once, and the monitor is loaded when one of them asks for it a second
-    // time, which it does when its threads sleep for locks. Most programs never do, and are spared the 25 ms of CPU
-    // time that loading takes. Programs register once the monitor is there (hint/registration.h); until then their
-    // waiters block. What is said of the monitor, and of what it has counted, is not to be asked for.
+    // time, which it does when its threads sleep for locks. Most programs never do, and are spared the 20 ms of CPU
+    // time that loading takes. Loading uses time that the program leaves, and its CPUs once it has gone on for long.
+    // Programs register once the monitor is there (hint/registration.h); until then their waiters block. What is said
+    // of the monitor, and of what it has counted, is not to be asked for.
     enum class monitor_comes { first, when_needed };
     explicit session(monitor_comes when);
     // Is it known whether there is a monitor?
     bool is_settled() const { return state_ == state::settled; }
     // The session takes as long to be destroyed as loading takes.
     bool is_loading() const { return state_ == state::loading; }
+    // What loads does not wait for CPU time that nobody else wants any more: a process ends with its last thread.
+    void hurry_loading();
     ~session();
 
     bool has_monitor() const { return uses_service() || monitor_; }
@@ -93,6 +98,8 @@ private:
 
     void make_monitor();
     void load_monitor();
+    void begin_loading();
+    void wait_for_monitor();
 
     service_report service_;           // as it was at the beginning
     std::unique_ptr<monitor> monitor_; // outlives the server
@@ -100,8 +107,12 @@ private:
     std::string why_no_monitor_;
     std::string refusal_log_;
     std::atomic<state> state_ = state::settled;
-    std::mutex ending_; // guards the loader's start
+    const int nice_; // of this command
+    std::mutex loading_; // guards what follows
     bool ends_ = false;
+    bool hurries_ = false;
+    pid_t loading_thread_ = 0; // 0: none that could be hurried
+    std::chrono::steady_clock::time_point began_loading_;
     std::jthread loader_;
 };
 

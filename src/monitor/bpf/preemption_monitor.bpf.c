@@ -57,8 +57,8 @@ const volatile bool blind_to_others = false;
 // taken away at its next switch, as that of any thread which is not critical.
 enum { ENDING_FLAGS = 0x4 | 0x8 };
 
-static bool is_ending(struct task_struct *task) {
-    return task->signal->flags & ENDING_FLAGS;
+static bool is_ending(const struct task_seen *seen) {
+    return seen->plain->signal->flags & ENDING_FLAGS;
 }
 
 // A program at a switch can't wait for a page that is not there (swapped out, or never touched).
@@ -201,12 +201,12 @@ static bool is_runnable(unsigned long long *context, struct task_struct *leaves)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
     const struct task_seen leaves = see(prev), comes = see(next);
-    struct cfs_rq *queue_of_next = bpf_core_field_exists(next->se.cfs_rq) ? next->se.cfs_rq : 0;
+    struct cfs_rq *queue_of_next = bpf_core_field_exists(next->se.cfs_rq) ? comes.plain->se.cfs_rq : 0;
     if (blind_to_others && !leaves.leader_is_noticed)
         return 0;
     struct hf_followed_process *process = process_of(&leaves);
     struct hf_critical_words words = {};
-    if (process && !is_left_alone(process) && !is_ending(prev) && is_critical(prev, process, &words)) {
+    if (process && !is_left_alone(process) && !is_ending(&leaves) && is_critical(prev, process, &words)) {
         bool could_go_on = preempt || is_runnable(ctx, prev);
         struct mark *mark = count_out(prev, process, could_go_on);
         if (has(HF_PART_ABSENCES) && mark && words.critical_depth > 0)
@@ -224,7 +224,7 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
 // A new process has a copy of its parent's memory, TLS layout included: it is followed as its parent is.
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(at_fork, struct task_struct *parent, struct task_struct *child) {
-    if (child->group_leader != child)
+    if (to_read(child)->group_leader != child)
         return 0;
     const struct task_seen maker = see(parent);
     struct hf_followed_process *process = process_of(&maker);

@@ -47,7 +47,7 @@ struct monitor_server::serving {
 
     mutable std::mutex books; // all below, and kernel_monitor
     bool expects_monitor = false;
-    std::function<void()> load; // nullptr: it was asked for
+    expectation expected; // no load: it was asked for
     std::set<std::pair<pid_t, std::uint32_t>> came_once;
     registered_processes registered;
     std::uint64_t registrations = 0;
@@ -133,13 +133,16 @@ struct monitor_server::serving {
     // A process may execute many programs, each of which comes once: a shell's children. Too many to be remembered, and
     // those whose number nobody knows, are taken for one that comes again.
     hf_reply_status expect(const hf_request &request, const peer &who) {
-        if (!load)
+        if (!expected.load) {
+            if (expected.wait)
+                expected.wait();
             return HF_REPLY_LATER;
+        }
         bool comes_first =
             who.pid != 0 && came_once.size() < remembered_max && came_once.emplace(who.pid, request.program).second;
         if (!comes_first) {
             came_once.clear();
-            std::exchange(load, nullptr)();
+            std::exchange(expected.load, nullptr)();
         }
         return HF_REPLY_LATER;
     }
@@ -250,10 +253,10 @@ monitor_server::monitor_server(monitor *kernel_monitor, listening_socket socket,
 
 monitor_server::~monitor_server() = default;
 
-void monitor_server::expect_monitor(std::function<void()> load) {
+void monitor_server::expect_monitor(expectation of) {
     std::lock_guard guard(serving_->books);
     serving_->expects_monitor = true;
-    serving_->load = std::move(load);
+    serving_->expected = std::move(of);
 }
 
 void monitor_server::begin(monitor *kernel_monitor) {

@@ -35,9 +35,12 @@ public:
     monitor_server &operator=(const monitor_server &) = delete;
 
     // Of one that has no monitor: processes that want to register are asked to come again later, until begin() says
-    // what there is (nullptr: none). `load` is called once, in the server's thread, when the first process comes again:
-    // it waits for its monitor, or its threads sleep for locks.
-    void expect_monitor(std::function<void()> load);
+    // what there is (nullptr: none). Both are called in the server's thread.
+    struct expectation {
+        std::function<void()> load; // once, when the first process comes again: it waits, or its threads sleep for locks
+        std::function<void()> wait; // whenever one comes after that
+    };
+    void expect_monitor(expectation of);
     void begin(monitor *kernel_monitor);
 
     // What to set HOLDFAST_SOCKET to, and HOLDFAST_STATS.

@@ -10,7 +10,6 @@
 #include <span>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <thread>
@@ -18,6 +17,7 @@
 
 #include "base/descriptor_passing.h"
 #include "base/signals_blocked.hpp"
+#include "monitor/prompt_thread.hpp"
 
 namespace holdfast {
 namespace {
@@ -76,7 +76,7 @@ struct reception::open_door {
     // request of each of the others, however many they send.
     void serve() {
         std::array<epoll_event, 1024> happened{}; // so that a round knows of all
-        be_prompt();
+        be_prompt(); // the programs that ask do not wait for long (HF_REGISTRATION_PATIENCE_MS)
         for (;;) {
             int count = epoll_wait(events.get(), happened.data(), static_cast<int>(happened.size()), ms_to_wait());
             bool somebody_outside = false;
@@ -93,12 +93,6 @@ struct reception::open_door {
             attend_to_one_of_each_user();
             show_out_silent_ones();
         }
-    }
-
-    // The programs that ask do not wait for long (HF_REGISTRATION_PATIENCE_MS), also where a thousand others want the
-    // CPU.
-    static void be_prompt() {
-        setpriority(PRIO_PROCESS, 0, -10); // this thread's alone; root may
     }
 
     bool watch(int fd, std::uint32_t what, void *whose) {
