@@ -62,3 +62,9 @@ void hf_sleepers_may_be_uncounted(void) {
     for (int i = 0; i < HF_ENTRIES; i++)
         hf_fetch_and_acq_rel(&hf_sleepers_table[i].state, ~HF_UNFENCED);
 }
+
+// The second for a sleeper that has seen its entry UNFENCED.
+void hf_sleepers_forgo_fences(void) {
+    hf_sleepers_may_be_uncounted();
+    hf_heavy_fence_forgo();
+}

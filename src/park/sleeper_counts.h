@@ -69,6 +69,8 @@ void hf_sleeper_goes(const uint32_t *word) __attribute__((visibility("hidden")))
 
 // From now on sleepers may come that nobody counts: all entries are FENCED for good.
 void hf_sleepers_may_be_uncounted(void) __attribute__((cold, visibility("hidden")));
+// The same, and there are no heavy fences any more, of sleepers that are about to make one either.
+void hf_sleepers_forgo_fences(void) __attribute__((cold, visibility("hidden")));
 
 // Asked at each so many-th unlock of a word that told of no sleeper.
 enum { HF_RELEASES_FENCED = 256 };

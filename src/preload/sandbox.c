@@ -26,7 +26,6 @@
 #include "base/system_call.h"
 #include "hint/registration.h"
 #include "observe/observation.h"
-#include "park/membarrier.h"
 #include "park/sleeper_counts.h"
 #include "park/slice_request.h"
 #include "park/yield.h"
@@ -55,8 +54,7 @@ static __attribute__((noinline, cold)) void do_without(bool strict) {
         hf_statistics_forgo_clock();
     if (hf_exchange_relaxed(&done, true))
         return;
-    hf_sleepers_may_be_uncounted(); // the last membarrier
-    hf_heavy_fence_forgo();
+    hf_sleepers_forgo_fences();
     hf_thread_records_stay_left();
     hf_statistics_stay_mapped();
     hf_realtime_ask_no_more();

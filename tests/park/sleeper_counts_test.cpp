@@ -150,6 +150,32 @@ TEST_F(sleepers, AreFencedForInAForkedChildToo) {
     EXPECT_EQ(status_of(child), 0);
 }
 
+bool kill_for_membarrier() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    sock_fprog program{.len = std::size(filter), .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Shown able to fail: without either of the two parts of hf_sleepers_forgo_fences.
+TEST_F(sleepers, MakeNoFenceOnceTheyForgoThem) {
+    ASSERT_NO_FATAL_FAILURE(become_unfenced());
+    pid_t child = fork();
+    if (child == 0) {
+        hf_sleepers_forgo_fences();
+        bool is_fenced = here->state == 1;
+        if (!kill_for_membarrier())
+            _exit(2);
+        hf_heavy_fence(); // of a sleeper that has seen it UNFENCED
+        _exit(is_fenced && !hf_heavy_fence_is_quick() ? 0 : 1);
+    }
+    EXPECT_EQ(status_of(child), 0);
+}
+
 // And the sleep that it would take in place of it.
 bool refuse_membarrier() {
     sock_filter filter[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Seccomp filters for every_object.c: lists of calls that are allowed. They hold docs/sandboxes.md to what it says.
+// Seccomp filters for every_object.c and forgone_calls.c: lists of calls that are allowed. They hold docs/sandboxes.md to what it says.
 #ifndef HF_TESTS_POSIX_SANDBOX_FILTER_H
 #define HF_TESTS_POSIX_SANDBOX_FILTER_H
 
@@ -86,18 +86,20 @@ static void load_number(struct filter *filter) {
     add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
 }
 
-// All threads' of the process.
-static bool enter_sandbox_without_membarrier(void) {
+// Of all threads of the process: one that kills for these calls alone.
+static inline bool enter_sandbox_without(const int *calls, size_t count) {
     static struct filter filter;
     load_number(&filter);
-    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1));
-    add(&filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+    for (size_t i = 0; i < count; i++) {
+        add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1));
+        add(&filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+    }
     add(&filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
     return install(&filter, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 // The calling thread's, and from then on of all that it starts.
-static bool enter_sandbox(bool kills, bool executes) {
+static inline bool enter_sandbox(bool kills, bool executes) {
     static struct filter filter;
     load_number(&filter);
     if (!kills)
