@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import assert_usage_error, wait_until
+from conftest import COMMAND, assert_usage_error, wait_until
 
 PROGRAM = os.environ.get("KNOWN_WAITS_OF_KINDS", "build/release/tests/cli/known_waits_of_kinds")
+MADE_BY_GO = os.environ.get("MADE_BY_GO", "build/release/tests/cli/made_by_go")
 SERVER = os.environ.get("KNOWN_HOT_SPOTS", "build/release/tests/cli/known_hot_spots")
 PATIENCE_S = 60
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="waits of programs are root's to see")
@@ -112,6 +113,21 @@ def test_conditions_and_semaphores_are_told_apart(start, report, holdfast):
     assert order == sorted(order, reverse=True), "locks come first"
 
 
+def start_under_holdfast(start, *command):
+    """The program's number, which is not that of `holdfast run`."""
+    runner = start(COMMAND, "run", "--", *command)
+    return int(Path(f"/proc/{runner}/task/{runner}/children").read_text().split()[0])
+
+
+# Shown able to fail: with the word that the thread sleeps at, which is on its stack (waited_for in wait_log.cpp).
+@as_root
+def test_conditions_under_holdfast_have_their_names(start, report):
+    text = report(start_under_holdfast(start, PROGRAM, "cond-and-sem"))
+    others = section(text, "conditions, semaphores, joins and other sleeps")
+    condition = others.partition("queue_filled\n")[2].partition("%  ")[0]
+    assert "pthread_cond_wait" in condition and "wait_for_work" in condition and "in give_work" in condition, text
+
+
 @as_root
 def test_futexes_of_its_own_have_a_section(start, report, holdfast):
     pid = start(PROGRAM, "own")
@@ -132,6 +148,26 @@ def test_pythons_lock_is_one_and_is_seen(start, report, holdfast):
     assert process["now"]["waiters"] > 0.3 and len([1 for row in process["locks"] if row["kind"] == "GIL"]) == 1
     said = holdfast("doctor", "--pid", pid, "--watch", 2).stdout
     assert "threads that waited for Python's GIL" in said and "hardly waits" not in said, said
+
+
+# Shown able to fail: with a line for each word that a thread sleeps at, and a process that seemed to wait for nothing.
+@as_root
+def test_pythons_lock_is_one_and_is_seen_under_holdfast(start, holdfast):
+    if not Path("/usr/bin/python3").exists():
+        pytest.skip("no Python of Debian's")
+    pid = start_under_holdfast(start, "/usr/bin/python3", "-c", THREADS_OF_PYTHON)
+    process = rows_until(holdfast, pid, lambda rows: any(row["kind"] == "GIL" for row in rows))
+    assert process["under_holdfast"] and process["now"]["waiters"] > 0.3
+    assert len([1 for row in process["locks"] if row["kind"] == "GIL"]) == 1
+
+
+# Shown able to fail: without the note (read_language in elf_file.cpp): a word at an address.
+@as_root
+def test_stripped_programs_of_gos_are_known(start, report, tmp_path):
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, MADE_BY_GO], check=True)
+    text = section(report(start(stripped)), "conditions, semaphores, joins and other sleeps")
+    assert text.count("Go's scheduler: its idle threads") == 1 and "held by" not in text, text
 
 
 # Shown able to fail (Java's): without parks (wait_kind.cpp): "held by".

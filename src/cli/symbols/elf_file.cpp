@@ -151,6 +151,21 @@ void read_extent(Elf *handle, elf_symbols &file) {
     });
 }
 
+// By the note that Go's linker leaves: of type 4, by "Go".
+void read_language(open_elf &opened, elf_symbols &file) {
+    static constexpr std::string_view note("\x04\0\0\0Go\0\0", 8);
+    constexpr std::size_t note_bytes_max = 65536;
+    visit_segments(opened.handle, [&](const GElf_Phdr &segment) {
+        if (segment.p_type != PT_NOTE || segment.p_filesz > note_bytes_max || !opened.may_read(segment.p_filesz))
+            return;
+        Elf_Data *data = elf_getdata_rawchunk(opened.handle, static_cast<std::int64_t>(segment.p_offset),
+                                              segment.p_filesz, ELF_T_BYTE);
+        if (data && data->d_buf)
+            file.is_gos |= std::string_view(static_cast<const char *>(data->d_buf), data->d_size).find(note) !=
+                           std::string_view::npos;
+    });
+}
+
 template <class Value>
 Value value_at(std::string_view bytes, std::size_t at) {
     Value value{};
@@ -266,6 +281,7 @@ std::optional<elf_symbols> read_elf_symbols(const descriptor &from, std::size_t 
     elf_symbols file;
     read_extent(opened.handle, file);
     read_functions(opened, file);
+    read_language(opened, file);
     for (Elf_Scn *section = nullptr; (section = elf_nextscn(opened.handle, section));) {
         GElf_Shdr about;
         if (gelf_getshdr(section, &about) && (about.sh_type == SHT_DYNSYM || about.sh_type == SHT_SYMTAB))

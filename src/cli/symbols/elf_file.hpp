@@ -51,6 +51,7 @@ struct elf_symbols {
     std::vector<std::uint64_t> functions;
     std::vector<elf_symbol> symbols; // of data and functions, in ascending order
     bool complete = true;            // nothing was left out for want of bytes
+    bool is_gos = false;             // Go's linker has made it; a stripped one says so, too
 };
 
 // As read_elf, but of so many bytes, from which it takes what it reads. A file without symbols has none.

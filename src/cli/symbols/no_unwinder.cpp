@@ -23,6 +23,10 @@ std::vector<source_frame> unwinder::source_of(std::uint64_t) {
     return {};
 }
 
+std::string unwinder::function_at(std::uint64_t) {
+    return "";
+}
+
 std::string unwinder::why_not() {
     return "stacks are not read: this holdfast was built without libdw";
 }

@@ -78,7 +78,7 @@ struct process_symbols::tables {
         return with_offset(std::filesystem::path(begin.path).filename().string(), address - begin.from);
     }
 
-    std::uint64_t begin_of_function(std::uint64_t address) {
+    const mapping *begin_of_file(std::uint64_t address) {
         const mapping *begin = nullptr;
         for (const mapping &each : mappings()) {
             if (each.from > address)
@@ -86,6 +86,17 @@ struct process_symbols::tables {
             if (each.is_of_file() && each.offset == 0)
                 begin = &each;
         }
+        return begin;
+    }
+
+    bool is_gos(std::uint64_t address) {
+        const mapping *begin = begin_of_file(address);
+        const elf_symbols *file = begin ? symbols_of(*begin) : nullptr;
+        return file && file->is_gos && address - begin->from < file->end - file->first;
+    }
+
+    std::uint64_t begin_of_function(std::uint64_t address) {
+        const mapping *begin = begin_of_file(address);
         const elf_symbols *file = begin ? symbols_of(*begin) : nullptr;
         if (!file || address - begin->from >= file->end - file->first)
             return address;
@@ -135,6 +146,10 @@ std::string process_symbols::name_of(std::uint64_t address) const {
 
 std::uint64_t process_symbols::begin_of_function(std::uint64_t address) const {
     return tables_->begin_of_function(address);
+}
+
+bool process_symbols::is_gos(std::uint64_t address) const {
+    return tables_->is_gos(address);
 }
 
 std::string process_symbols::file_of(std::uint64_t address) const {

@@ -35,6 +35,9 @@ public:
     // The path of what is mapped there, as the map has it; may be empty.
     std::string file_of(std::uint64_t address) const;
 
+    // Is it code, or data, of a program that Go's linker has made?
+    bool is_gos(std::uint64_t address) const;
+
 private:
     struct tables;
     std::unique_ptr<tables> tables_;

@@ -211,6 +211,15 @@ std::vector<source_frame> unwinder::source_of(std::uint64_t address) {
     return frames;
 }
 
+std::string unwinder::function_at(std::uint64_t address) {
+    Dwfl_Module *module = tables_->all ? dwfl_addrmodule(tables_->all.get(), address) : nullptr;
+    GElf_Off offset = 0;
+    GElf_Sym symbol{};
+    const char *name =
+        module ? dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr) : nullptr;
+    return name && offset < symbol.st_size ? without_parentheses(plain_symbol_name(name)) : "";
+}
+
 std::string unwinder::why_not() {
     return "";
 }

@@ -37,6 +37,9 @@ public:
     // The function at the address, and before it those that are inlined there, innermost first. Empty without
     // debugging information.
     std::vector<source_frame> source_of(std::uint64_t address);
+    // The function alone, by the symbols of the file or of its debugging information: much less work where that is
+    // packed, as the C library's is. May be empty.
+    std::string function_at(std::uint64_t address);
 
     // Empty: this build can. Else why not, in a sentence.
     static std::string why_not();

@@ -66,36 +66,46 @@ lock_sample sample_of(const lock_profile &profile) {
     return found;
 }
 
-// The kernel has counted the words that look like locks'. What it has not is as many waits as were seen, and what these
-// stand for.
+void add_waits(const counts &more, counts &sum) {
+    sum.waits += more.waits;
+    sum.timed_waits += more.waits;
+    sum.waited_ns += more.waited_ns;
+    sum.blocked_ns += more.waited_ns;
+    sum.longest_wait_ns = std::max(sum.longest_wait_ns, more.longest_wait_ns);
+}
+
+// The kernel has counted the words that look like locks', and Holdfast's locks themselves. What neither has is as many
+// waits as were seen, and what these stand for. What belongs to a machine (Python's GIL, Java's monitors) is made of
+// several words, of which one may be a mutex of Holdfast's: that has its own line.
 void put_into(process_sample &process, const lock_profile &profile) {
     auto is_of_it = [&](const lock_sample &each) {
         return std::ranges::binary_search(profile.addresses, each.address);
     };
+    bool is_machines = !profile.kind.name.empty();
     auto known = std::ranges::find_if(process.each_lock, is_of_it);
-    if (known != process.each_lock.end() && (known->from == source::locks || profile.kind.name.empty())) {
+    if (known != process.each_lock.end() && !is_machines) {
         put_places(profile, *known);
         return;
     }
+    auto is_seen_by_kernel = [&](const lock_sample &each) { return each.from == source::futexes && is_of_it(each); };
     lock_sample found = sample_of(profile);
     counts uncounted = found.so_far;
     for (const lock_sample &each : process.each_lock) {
-        if (!is_of_it(each))
+        if (!is_seen_by_kernel(each))
             continue;
         uncounted.waits -= std::min(each.so_far.waits, uncounted.waits);
         uncounted.waited_ns -= std::min(each.so_far.waited_ns, uncounted.waited_ns);
     }
-    std::erase_if(process.each_lock, is_of_it);
+    std::erase_if(process.each_lock, is_seen_by_kernel);
     process.each_lock.push_back(found);
-    if (profile.kind.is != wait_class::lock || !process.futexes)
+    if (profile.kind.is != wait_class::lock)
         return;
-    counts &sum = *process.futexes;
-    sum.waits += uncounted.waits;
-    sum.timed_waits += uncounted.waits;
-    sum.waited_ns += uncounted.waited_ns;
-    sum.blocked_ns += uncounted.waited_ns;
-    sum.other_sleeps -= std::min(uncounted.waits, sum.other_sleeps);
-    sum.longest_wait_ns = std::max(sum.longest_wait_ns, found.so_far.longest_wait_ns);
+    if (process.locks && is_machines)
+        add_waits(uncounted, *process.locks);
+    if (process.futexes) {
+        add_waits(uncounted, *process.futexes);
+        process.futexes->other_sleeps -= std::min(uncounted.waits, process.futexes->other_sleeps);
+    }
 }
 
 } // namespace

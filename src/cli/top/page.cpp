@@ -362,11 +362,12 @@ std::vector<line> lock_page(const row &what, page_size size, bool since_beginnin
     auto add = [&](const std::string &text, style how = style::plain) {
         lines.push_back(cut(text, how, size.columns));
     };
-    add(fmt::format("{} {}: {} {} at {:#x}", what.process->name, what.process->id.pid,
+    std::string address = fmt::format("{:#x}", lock.address);
+    add(fmt::format("{} {}: {} {}{}", what.process->name, what.process->id.pid,
                     lock.from == source::locks ? lock.kind
                     : lock.kind.empty()        ? "futex, as the kernel sees it:"
                                                : lock.kind + ", as the kernel sees it:",
-                    lock.name, lock.address),
+                    lock.name, lock.name.starts_with(address) ? "" : " at " + address),
         style::title);
     lines.push_back(table_heading(size.columns));
     lines.push_back(table_line(what, size.columns));

@@ -42,6 +42,10 @@ std::string lock_function_in(const call_chain &chain) {
     return "";
 }
 
+bool is_in_holdfast(const call_chain &chain) {
+    return !chain.empty() && chain.front().function == functions_of_holdfast;
+}
+
 bool is_named(const call_frame &frame) {
     return !frame.function.empty() && frame.function.front() != '[' && frame.function.find("+0x") == std::string::npos;
 }

@@ -11,10 +11,14 @@ struct call_frame {
     std::string function;  // plain; "server+0x1234" (file and offset) where no symbol is known
     std::string file;      // of the source; may be empty
     unsigned line = 0;     // 0: not known
+    bool is_gos = false;   // of a program that Go's linker has made
     bool of_locks = false; // the C library's, Holdfast's, or the language's around them: not what the reader looks for
 
     bool operator==(const call_frame &) const = default;
 };
+
+// What the functions of our library that no program calls are called: their names tell nobody anything.
+constexpr const char *functions_of_holdfast = "Holdfast";
 
 // Innermost first. Empty where nothing could be read.
 using call_chain = std::vector<call_frame>;
@@ -25,6 +29,9 @@ const call_frame *place_in_program(const call_chain &chain);
 
 // The outermost function of the C library's before that: "pthread_mutex_lock", "pthread_cond_wait". May be empty.
 std::string lock_function_in(const call_chain &chain);
+
+// The innermost frames are the library's of Holdfast's.
+bool is_in_holdfast(const call_chain &chain);
 
 // Has it a name of its own, or only a file and an offset?
 bool is_named(const call_frame &frame);

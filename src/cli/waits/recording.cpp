@@ -21,6 +21,8 @@ json json_of(const call_frame &frame) {
         made["file"] = frame.file;
     if (frame.line != 0)
         made["line"] = frame.line;
+    if (frame.is_gos)
+        made["is_gos"] = true;
     if (frame.of_locks)
         made["of_locks"] = true;
     return made;
@@ -30,6 +32,7 @@ call_frame frame_of(const json &made) {
     return {.function = made.at("function").get<std::string>(),
             .file = made.value("file", ""),
             .line = made.value("line", 0U),
+            .is_gos = made.value("is_gos", false),
             .of_locks = made.value("of_locks", false)};
 }
 

@@ -31,6 +31,16 @@ bool begins_like_one_of(std::string_view name, const List &beginnings) {
     return std::ranges::any_of(beginnings, [&](std::string_view each) { return name.starts_with(each); });
 }
 
+// The name under which programs know a function of the interposer's: "pthread_cond_wait" of hf_cond_wait
+// (src/preload). Of others the name that there is.
+std::string name_for_programs(const std::string &name) {
+    constexpr std::string_view own = "hf_";
+    constexpr std::array<std::string_view, 5> objects = {"mutex_", "cond_", "rwlock_", "barrier_", "spin_"};
+    if (name.starts_with(own) && begins_like_one_of(std::string_view(name).substr(own.size()), objects))
+        return "pthread_" + name.substr(own.size());
+    return name;
+}
+
 // Without an offset, without what a function takes, and without what would command a terminal.
 std::string function_in(const std::string &symbol, bool has_symbol) {
     std::string name = has_symbol ? symbol.substr(0, symbol.rfind("+0x")) : symbol;
@@ -63,10 +73,14 @@ const call_chain &stack_reader::frames_at(known_process &process, std::uint64_t 
     bool in_file_of_locks = begins_like_one_of(file, files_of_locks);
     bool has_symbol = !symbol.starts_with(file + "+") && !symbol.starts_with('[');
     call_chain &frames = place->second;
-    for (const source_frame &each : process.stacks.source_of(address))
-        frames.push_back({.function = with_controls_shown(each.function),
-                          .file = with_controls_shown(each.file),
-                          .line = each.line});
+    if (in_file_of_locks) {
+        frames.push_back({.function = with_controls_shown(process.stacks.function_at(address)), .file = ""});
+    } else {
+        for (const source_frame &each : process.stacks.source_of(address))
+            frames.push_back({.function = with_controls_shown(each.function),
+                              .file = with_controls_shown(each.file),
+                              .line = each.line});
+    }
     if (frames.empty())
         frames.emplace_back();
     // What the file itself calls its function is what other tools show, too.
@@ -74,9 +88,13 @@ const call_chain &stack_reader::frames_at(known_process &process, std::uint64_t 
         symbol = process.symbols.name_of(process.symbols.begin_of_function(address));
     if (has_symbol || frames.back().function.empty())
         frames.back().function = function_in(symbol, has_symbol);
-    // What our own functions are called tells nobody anything.
-    if (file.starts_with("libholdfast") && !frames.back().function.starts_with("pthread_"))
-        frames = {{.function = "Holdfast", .file = ""}};
+    if (file.starts_with("libholdfast")) {
+        std::string name = name_for_programs(frames.back().function);
+        frames = {{.function = name.starts_with("pthread_") ? name : functions_of_holdfast, .file = ""}};
+    }
+    bool is_gos = process.symbols.is_gos(address);
+    for (call_frame &each : frames)
+        each.is_gos = is_gos;
     for (call_frame &each : frames)
         each.of_locks = in_file_of_locks || begins_like_one_of(each.function, functions_of_locks);
     return frames;

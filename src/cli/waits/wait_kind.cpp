@@ -67,6 +67,11 @@ bool is_in_java(const call_chain &chain) {
     return some_frame(chain, "libjvm.so+") || some_frame(chain, "os::Platform") || some_frame(chain, "ObjectMonitor::");
 }
 
+// Go's machine makes its system calls itself: where code in C sleeps the innermost frame is the C library's.
+bool is_in_go(const call_chain &chain) {
+    return some_frame(chain, "runtime.futex") || (!chain.empty() && chain.front().is_gos);
+}
+
 wait_kind kind_in_c(const call_chain &chain) {
     std::string function = lock_function_in(chain);
     if (std::ranges::any_of(allocating, [&](std::string_view each) { return function.starts_with(each); }))
@@ -81,7 +86,7 @@ wait_kind kind_in_c(const call_chain &chain) {
 wait_kind kind_of(const call_chain &waiter, const std::string &symbol, bool for_lock) {
     if (is_gil(waiter, symbol))
         return {.is = wait_class::lock, .label = "GIL", .name = "Python's GIL"};
-    if (some_frame(waiter, "runtime.futex"))
+    if (is_in_go(waiter))
         return {.is = wait_class::other,
                 .label = "machine",
                 .name = "Go's scheduler: its idle threads; goroutines that wait for locks are not seen by the kernel",

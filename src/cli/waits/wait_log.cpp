@@ -2,6 +2,7 @@
 #include "cli/waits/wait_log.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/core.h>
 #include <fstream>
 #include <iterator>
@@ -9,12 +10,25 @@
 
 #include "cli/common/say.hpp"
 #include "cli/waits/wait_kind.hpp"
+#include "lock/posix/waiter_places.h"
 
 namespace holdfast::cli {
 namespace {
 
 constexpr std::size_t releases_kept = 4096; // of each lock
 constexpr std::size_t absences_kept = 64;   // of each thread
+
+// A thread that waits for a condition variable of Holdfast's sleeps at a word of its own: what counts is the variable.
+std::uint64_t waited_for(const hf_wait_event &event, const call_chain &chain, const hf_stack &stack) {
+    std::uint64_t at = event.address - HF_CONDITION_BEFORE_PERMIT, condition = 0;
+    std::uint64_t bytes = std::min<std::uint64_t>(stack.bytes, sizeof(stack.content));
+    bool is_on_stack = bytes >= sizeof(condition) && at >= stack.from && at - stack.from <= bytes - sizeof(condition);
+    bool is_condition = is_in_holdfast(chain) && lock_function_in(chain).starts_with("pthread_cond_");
+    if (event.for_lock || !is_on_stack || !is_condition)
+        return event.address;
+    std::memcpy(&condition, stack.content + (at - stack.from), sizeof(condition));
+    return condition != 0 ? condition : event.address;
+}
 
 lock_wait begun(const hf_wait_event &event) {
     return {.process = {.pid = static_cast<pid_t>(event.process), .started_ns = event.process_started_ns},
@@ -105,6 +119,7 @@ void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sin
     if (event.kind == HF_WAIT_BEGINS && stack) {
         lock_wait wait = begun(event);
         wait.waits_at = stacks_.read(wait.process, *stack);
+        wait.address = waited_for(event, stacks_.chain(wait.waits_at), *stack);
         meet(wait.process, wait.waiter);
         auto [symbol, is_new] = symbols_.try_emplace({wait.process, wait.address});
         if (is_new)

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stddef.h>
 
 #include "base/address_hash.h"
 #include "base/check.h"
 #include "base/cpu_count.h"
+#include "lock/posix/waiter_places.h"
 #include "lock/wait/spin_budget.h"
 #include "lock/wait/spin_history.h"
 #include "park/fork_mark.h"
@@ -16,6 +18,10 @@
 #include "park/owned_lock.h"
 #include "thread/left_wait.h"
 #include "thread/realtime.h"
+
+_Static_assert(offsetof(struct hf_waiter, permit) ==
+                   offsetof(struct hf_waiter, condition) + HF_CONDITION_BEFORE_PERMIT,
+               "it is found there");
 
 // The locks of the lists. Two condition variables that share one wait for each other: for some instructions, or as long
 // as a thread is suspended in there by a signal handler (to collect garbage, say). So there are many; blocking signals
