@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""./dev test arm64's own parts: what it runs, how a test is judged, and its page.
+
+Shown able to fail: a list that is searched for its patterns anywhere in a name; a limit that ends a test and not the
+processes that it has started; a test that skips itself told as one that passed; a run that was stopped begun anew; a
+group that failed told with what passed in it.
+"""
+
+import importlib.machinery
+import importlib.util
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+def driver():
+    loader = importlib.machinery.SourceFileLoader("emulated_run", str(Path(__file__).with_name("run")))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("emulated_run", loader))
+    sys.modules["emulated_run"] = module
+    loader.exec_module(module)
+    return module
+
+
+run = driver()
+import part
+
+
+def entry(name, label="unit", command=("true",), **more):
+    properties = {"LABELS": [label], "WORKING_DIRECTORY": "/", **more}
+    return {"name": name, "command": list(command),
+            "properties": [{"name": key, "value": value} for key, value in properties.items()]}
+
+
+def a_test(*words, name="lock/a", environment=(), skip_status=77, wanted=()):
+    return run.Test(name, "lock", words, environment, "/", skip_status, wanted)
+
+
+def test_the_list_names_cases_and_tests():
+    cases, tests = run.left_out("# why\ncase *fork*\ntest (lock/a|coro/.*) # as well\n")
+    assert cases == ["*fork*"]
+    assert tests.fullmatch("lock/a") and tests.fullmatch("coro/x") and not tests.fullmatch("lock/ab")
+    assert not run.left_out("")[1].fullmatch("lock/a")
+    assert run.left_out(run.LEFT_OUT.read_text())[0]
+
+
+def test_what_belongs_to_no_group_or_needs_bpf_or_is_left_out_does_not_run():
+    names = ["lock/a", "lock/wait/b", "lock/headers_alone", "lock/headers_alone_too", "posix/cond/uscl", "posix/cond/ttas",
+             "posix/hooked/one/mcs", "model/x", "monitor/y"]
+    listing = {"tests": [*map(entry, names), entry("lock/needs_bpf", label="bpf"), {"name": "lock/not_built"}]}
+    tests = run.listed(listing, run.left_out("test lock/headers_alone")[1])
+    assert [(test.name, test.group) for test in tests] == [
+        ("lock/a", "lock"), ("lock/wait/b", "lock"), ("lock/headers_alone_too", "lock"), ("posix/cond/uscl", "posix/uscl")]
+
+
+@pytest.mark.parametrize("script, environment, wanted, wrong", [
+    ("true", (), (), ""),
+    ("exit 3", (), (), "status 3"),
+    ("exit 77", (), (), run.SKIPPED),
+    ("echo x: cannot be preloaded", (), (), "a library was not loaded"),
+    ("echo lost; exit 1", (), ("lost",), ""),
+    ("[ \"$LOCK $GTEST_FILTER\" = 'mcs -*fork*:a.b' ]", ("LOCK=mcs",), (), ""),
+])
+def test_a_test_is_judged_as_by_ctest(script, environment, wanted, wrong):
+    result, _ = run.run_test(a_test("sh", "-c", script, environment=environment, wanted=wanted), ["*fork*", "a.b"])
+    assert result["wrong"] == wrong
+
+
+def test_cases_are_counted():
+    script = "printf '[  PASSED  ] 7 tests.\\n[  SKIPPED ] 2 tests, listed below:\\n[  SKIPPED ] a.b\\n'"
+    result, _ = run.run_test(a_test("sh", "-c", script), [])
+    assert (result["cases"], result["skipped"]) == (7, 2)
+
+
+def test_a_test_that_takes_too_long_ends_with_all_that_it_has_started(tmp_path):
+    began = tmp_path / "began"
+    result, _ = run.run_test(a_test("sh", "-c", f"sleep 1000 > /dev/null 2>&1 & echo $! > {began}; wait"), [], limit_s=1)
+    assert result["wrong"] == "takes longer than 1 s"
+    process = Path(f"/proc/{began.read_text().strip()}/stat")
+    while process.exists() and process.read_text().split()[2] != "Z":
+        time.sleep(0.01)
+
+
+def test_a_run_that_was_stopped_goes_on_and_one_that_has_passed_begins_anew(tmp_path):
+    tests = [a_test("true", name=name) for name in ("lock/a", "lock/b")]
+    kept = run.Kept(tmp_path / "kept.json")
+    assert kept.left(tests) == tests
+    kept.add("lock/a", {"wrong": ""})
+    kept.add("lock/b", {"wrong": "status 1"})
+    kept = run.Kept(tmp_path / "kept.json")
+    assert kept.left(tests) == tests[1:]
+    kept.add("lock/b", {"wrong": ""})
+    assert kept.left(tests) == tests
+
+
+def result(wrong="", cases=3, skipped=0):
+    return {"wrong": wrong, "cases": cases, "skipped": skipped, "commit": "abc1234"}
+
+
+def test_the_page_tells_each_group():
+    tests = [a_test("true", name=name) for name in ("lock/a", "lock/b", "lock/c")]
+
+    def told(**results):
+        rows = run.rows(tests, {f"lock/{name}": each for name, each in results.items()})
+        assert [row["tests"].text for row in rows] == [f"`{group}`" for group in run.GROUPS]
+        return next(row["passed"] for row in rows if row["tests"].text == "`lock`")
+
+    assert told().text == part.NOT_TRIED
+    assert told(a=result(), b=result(skipped=1), c=result()).text == "3 tests, 9 cases; 1 more skip themselves"
+    assert told(a=result()).text == "1 of 3 tests tried, 3 cases"
+    assert told(a=result(), b=result(wrong="status 1"), c=result()).text == "no: 1 of 3 failed: lock/b"
+    assert told(a=result(wrong=run.SKIPPED)).remarks == (f"`lock/a` {run.SKIPPED}",)
+
+
+def test_an_unknown_group_is_wrong_usage():
+    with pytest.raises(SystemExit) as end:
+        run.options_of(["kernel"])
+    assert end.value.code == 2
