@@ -21,6 +21,11 @@ static inline uint64_t hf_ticks(void) {
     return hf_sim_ticks();
 }
 
+// As if it ticked as fast as x86's counter.
+static inline unsigned hf_tick_coarseness(void) {
+    return 0;
+}
+
 #ifdef __cplusplus
 }
 #endif

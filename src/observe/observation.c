@@ -6,8 +6,10 @@
 #include "observe/rule_matches.h"
 #include "observe/thread_holds.h"
 
-// After so many ticks (a second or two on x86, longer where the counter is slow) an observation gives place to another.
-static const uint64_t observed_for_long_ticks = 1ull << 32;
+// After so long, 1.4 s at 3 GHz, an observation gives place to another.
+static uint64_t observed_for_long_ticks(void) {
+    return 1ull << 32 >> hf_tick_coarseness();
+}
 
 static void forget_marks(void);
 
@@ -154,11 +156,13 @@ static uint64_t take_mark(uint64_t lock, uint64_t now) {
 
 // The fewest ticks between two looks, when there are many to choose from: 1.4 ms at 3 GHz. A look takes half a
 // microsecond, and whoever waits gets the lock meanwhile, with its lines.
-static const uint64_t look_ticks = 1ull << 22;
+static uint64_t ticks_between_looks(void) {
+    return 1ull << 22 >> hf_tick_coarseness();
+}
 
 // Says for how many the one at hand stands, and chooses how many are left out before the next one.
 static uint32_t choose_next(struct hf_sampler *sampler, uint32_t most) {
-    uint64_t now = hf_ticks(), passed = now - sampler->looked_ticks;
+    uint64_t now = hf_ticks(), passed = now - sampler->looked_ticks, look_ticks = ticks_between_looks();
     uint32_t stands_for = sampler->gap ? sampler->gap : 1;
     uint64_t mean = sampler->mean_gap ? sampler->mean_gap : 1;
     if (passed < look_ticks / 2)
@@ -259,11 +263,13 @@ static struct hf_noted_sums *sums_for(char *memory, struct hf_thread_record *sel
 }
 
 // What is kept is as old as this at most when the next is noted: 2.8 ms at 3 GHz.
-static const uint64_t kept_ticks = 1ull << 23;
+static uint64_t kept_ticks(void) {
+    return 1ull << 23 >> hf_tick_coarseness();
+}
 
 static void hand_over_if_due(char *memory, struct hf_thread_record *self, uint64_t now) {
     struct hf_noted_sums *sums = hf_noted_sums_of(self);
-    if (sums->waits >= HF_NOTED_TIMES || sums->holds >= HF_NOTED_TIMES || now - sums->since_ticks > kept_ticks)
+    if (sums->waits >= HF_NOTED_TIMES || sums->holds >= HF_NOTED_TIMES || now - sums->since_ticks > kept_ticks())
         hand_over(memory, self);
 }
 
@@ -393,7 +399,7 @@ static unsigned place_for(struct hf_thread_record *self, uint64_t lock) {
     unsigned place = number_of(self, lock);
     for (unsigned i = 0; i < HF_OBSERVED_MAX && place == HF_OBSERVED_MAX; i++) {
         if (!(self->observed >> i & 1) ||
-            ticks_since(hf_observation_at(self, i)->since_ticks) > observed_for_long_ticks)
+            ticks_since(hf_observation_at(self, i)->since_ticks) > observed_for_long_ticks())
             place = i;
     }
     return place;
@@ -436,7 +442,7 @@ void hf_note_sleep(struct hf_wait *wait) {
     if (!memory)
         return;
     sums_for(memory, self, (uintptr_t)wait->lock, HF_STATISTICS_UNKNOWN);
-    uint32_t since = (uint32_t)(wait->began_ticks >> HF_WAITS_SINCE_SHIFT);
+    uint32_t since = (uint32_t)(wait->began_ticks >> hf_waits_since_shift());
     hf_store_release(&hf_counters(self)->waits_since, since ? since : 1); // after the lock's address
 }
 

@@ -92,12 +92,15 @@ static inline uint64_t hf_histogram_from_ticks(uint32_t bucket) {
 }
 
 // The variance that one observation adds to a sum in which it stands for `gap`: as if each had been chosen with
-// probability 1 / gap. In square units of 2^HF_SPREAD_SHIFT ticks.
-enum { HF_SPREAD_SHIFT = 12 };
+// probability 1 / gap. In square units of 2^hf_spread_shift() ticks, 1.4 us
+// at 3 GHz.
+static inline unsigned hf_spread_shift(void) {
+    return 12 - hf_tick_coarseness();
+}
 
 static inline uint64_t hf_estimate_spread(uint64_t ticks, uint32_t gap) {
     const uint64_t most = 1ull << 27; // 3 minutes at 3 GHz: its square leaves room for a thousand
-    uint64_t whole = ticks >> 40 ? most : ticks * gap >> HF_SPREAD_SHIFT;
+    uint64_t whole = ticks >> 40 ? most : ticks * gap >> hf_spread_shift();
     if (whole > most)
         whole = most;
     return gap > 1 ? whole * whole - whole * whole / gap : 0;

@@ -58,10 +58,13 @@ struct hf_thread_counters {
     uint64_t next_look;     // the number of the acquisition at which it looks up (hf_count_acquisition)
     uint64_t pending_lock;  // address of a lock that this thread sleeps for, or has slept for
     uint32_t pending;       // and how often it has got it so, not yet in the lock's entry
-    uint32_t waits_since; // it sleeps for it: since when, in units of 2^HF_WAITS_SINCE_SHIFT ticks, at least 1; else 0
+    uint32_t waits_since;   // it sleeps for it: since when, in 2^hf_waits_since_shift() ticks, at least 1; else 0
 } HF_CACHE_ALIGNED;
 
-enum { HF_WAITS_SINCE_SHIFT = 20 };
+// A third of a millisecond at 3 GHz.
+static inline unsigned hf_waits_since_shift(void) {
+    return 20 - hf_tick_coarseness();
+}
 
 // What a thread remembers of an acquisition that it observes (observe/observation.h).
 struct hf_observation {

@@ -31,6 +31,13 @@ TEST(clock, TicksGoForward) {
     }
 }
 
+// Shown able to fail: on arm64, whose counter ticks 25 million to a billion times a second, with a coarseness of 0.
+TEST(clock, TicksAreAsCoarseAsIsSaid) {
+    double fine_ns = hf_tick_ns() / (1u << hf_tick_coarseness());
+    EXPECT_GT(fine_ns, 0.1);
+    EXPECT_LT(fine_ns, 1.5);
+}
+
 // What a kernel does that refuses to tell the time and has no vDSO, and leaves in memory what was there.
 int refuse(clockid_t /*clock*/, timespec *now) {
     *now = {.tv_sec = 0x7777, .tv_nsec = -1};

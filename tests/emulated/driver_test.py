@@ -46,12 +46,13 @@ def test_the_list_names_cases_and_tests():
 
 
 def test_what_belongs_to_no_group_or_needs_bpf_or_is_left_out_does_not_run():
-    names = ["lock/a", "lock/wait/b", "lock/headers_alone", "lock/headers_alone_too", "posix/cond/uscl", "posix/cond/ttas",
-             "posix/hooked/one/mcs", "model/x", "monitor/y"]
+    names = ["lock/a", "lock/wait/b", "lock/headers_alone", "lock/headers_alone_too", "posix/cond/uscl",
+             "posix/cond/ttas", "posix/hooked/one/mcs", "model/x", "monitor/y"]
     listing = {"tests": [*map(entry, names), entry("lock/needs_bpf", label="bpf"), {"name": "lock/not_built"}]}
     tests = run.listed(listing, run.left_out("test lock/headers_alone")[1])
     assert [(test.name, test.group) for test in tests] == [
-        ("lock/a", "lock"), ("lock/wait/b", "lock"), ("lock/headers_alone_too", "lock"), ("posix/cond/uscl", "posix/uscl")]
+        ("lock/a", "lock"), ("lock/wait/b", "lock"), ("lock/headers_alone_too", "lock"),
+        ("posix/cond/uscl", "posix/uscl")]
 
 
 @pytest.mark.parametrize("script, environment, wanted, wrong", [
@@ -75,7 +76,8 @@ def test_cases_are_counted():
 
 def test_a_test_that_takes_too_long_ends_with_all_that_it_has_started(tmp_path):
     began = tmp_path / "began"
-    result, _ = run.run_test(a_test("sh", "-c", f"sleep 1000 > /dev/null 2>&1 & echo $! > {began}; wait"), [], limit_s=1)
+    script = f"sleep 1000 > /dev/null 2>&1 & echo $! > {began}; wait"
+    result, _ = run.run_test(a_test("sh", "-c", script), [], limit_s=1)
     assert result["wrong"] == "takes longer than 1 s"
     process = Path(f"/proc/{began.read_text().strip()}/stat")
     while process.exists() and process.read_text().split()[2] != "Z":

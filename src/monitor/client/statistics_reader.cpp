@@ -92,7 +92,7 @@ lock_snapshot snapshot_of(std::uint64_t address, const hf_lock_statistics &entry
     lock.waited_ns = to_ns(entry.wait_ticks);
     lock.asleep_ns = to_ns(entry.asleep_ticks);
     lock.held_ns = to_ns(entry.hold_ticks);
-    constexpr double spread_unit_ticks = 1 << HF_SPREAD_SHIFT;
+    double spread_unit_ticks = 1u << hf_spread_shift();
     double spread_unit_ns = spread_unit_ticks * hf_tick_ns();
     lock.held_variance_ns2 = static_cast<double>(entry.hold_spread) * spread_unit_ns * spread_unit_ns;
     lock.longest_wait_ns = to_ns(entry.longest_wait_ticks);
@@ -145,7 +145,7 @@ struct kept_by_threads {
 
 void add_what_threads_keep(const std::vector<hf_thread_counters> &threads, std::vector<lock_snapshot> &locks) {
     std::unordered_map<std::uint64_t, kept_by_threads> kept;
-    auto now = static_cast<std::uint32_t>(hf_ticks() >> HF_WAITS_SINCE_SHIFT);
+    auto now = static_cast<std::uint32_t>(hf_ticks() >> hf_waits_since_shift());
     for (const hf_thread_counters &thread : threads) {
         if (!thread.pending && !thread.waits_since)
             continue;
@@ -156,7 +156,7 @@ void add_what_threads_keep(const std::vector<hf_thread_counters> &threads, std::
         std::uint32_t waited = now - thread.waits_since; // wraps around as the clock does
         of_lock.waiting++;
         if (static_cast<std::int32_t>(waited) > 0) // the process may have written anything
-            of_lock.waiting_ns += to_ns(static_cast<std::uint64_t>(waited) << HF_WAITS_SINCE_SHIFT);
+            of_lock.waiting_ns += to_ns(static_cast<std::uint64_t>(waited) << hf_waits_since_shift());
     }
     for (lock_snapshot &lock : locks) {
         auto found = kept.find(lock.address);

@@ -20,4 +20,14 @@ static inline uint64_t hf_ticks(void) {
     return ticks;
 }
 
+// By how many powers of two a tick is longer than one of 2 to 4 GHz: 2 to 7 on the processors that there are. Where a
+// time need not be exact, it is written as ticks of that length, and shifted by this.
+static inline unsigned hf_tick_coarseness(void) {
+    const int bits_of_2_ghz = 31, most = 12;
+    uint64_t ticks_a_second;
+    __asm__ __volatile__("mrs %0, cntfrq_el0" : "=r"(ticks_a_second));
+    int bits = bits_of_2_ghz - (63 - __builtin_clzll(ticks_a_second | 1));
+    return (unsigned)(bits < 0 ? 0 : bits > most ? most : bits);
+}
+
 #endif

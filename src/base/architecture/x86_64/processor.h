@@ -15,4 +15,10 @@ static inline uint64_t hf_ticks(void) {
     return __builtin_ia32_rdtsc();
 }
 
+// By how many powers of two a tick is longer than one of 2 to 4 GHz. Where a time need not be exact, it is written as
+// ticks of that length, and shifted by this.
+static inline unsigned hf_tick_coarseness(void) {
+    return 0;
+}
+
 #endif
