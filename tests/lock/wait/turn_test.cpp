@@ -127,11 +127,16 @@ TEST(turn, ThreadsOfTheOwnProcessComeFirst) {
 TEST(turn, AreKnownToEnd) {
     crowd others;
     hf_thread_record *self = hf_self();
-    std::uint64_t now_ns = hf_monotonic_ns();
-    hf_turn_begin(&self->turn, now_ns);
-    hf_store_relaxed(&self->turn.began_us, hf_turn_time(now_ns - (HF_TURN_US + 1) * us));
-    hf_turn_look(self);
-    EXPECT_TRUE(hf_turns_end(now_ns)) << "it ended later";
+    // A turn does not end, but begins anew, where the thread was away for as long before it looks.
+    bool ends = false;
+    for (int attempt = 0; attempt < 1000 && !ends; attempt++) {
+        std::uint64_t now_ns = hf_monotonic_ns();
+        hf_turn_begin(&self->turn, now_ns);
+        hf_store_relaxed(&self->turn.began_us, hf_turn_time(now_ns - (HF_TURN_US + 1) * us));
+        hf_turn_look(self);
+        ends = hf_turns_end(now_ns);
+    }
+    EXPECT_TRUE(ends);
     EXPECT_FALSE(hf_turns_end(hf_monotonic_ns() + HF_RATE_WINDOW_NS));
 }
 
