@@ -114,8 +114,7 @@ void session::make_monitor() {
     }
 }
 
-session::session(monitor_comes when)
-    : service_(service_for_programs()), nice_(getpriority(PRIO_PROCESS, 0)) {
+session::session(monitor_comes when) : service_(service_for_programs()), nice_(getpriority(PRIO_PROCESS, 0)) {
     if (!uses_service() && when == monitor_comes::first)
         make_monitor();
     std::optional<invoker> user = invoker_before_sudo();
@@ -134,45 +133,47 @@ session::session(monitor_comes when)
 
 session::~session() {
     hurry_loading();
-    std::lock_guard guard(loading_);
+    std::lock_guard guard(ending_);
     ends_ = true;
 }
 
 void session::load_monitor() {
-    std::lock_guard guard(loading_);
+    std::lock_guard guard(ending_);
     if (ends_)
         return;
     state_ = state::loading;
     began_loading_ = std::chrono::steady_clock::now();
     signals_blocked in_the_thread;
     loader_ = std::jthread([this] {
-        begin_loading();
-        try {
-            make_monitor();
-        } catch (const std::exception &) { // there is no memory: as good as none
-        }
+        load_in_spare_time();
         server_->begin(monitor_.get());
         state_ = state::settled;
-        std::lock_guard done(loading_);
-        loading_thread_ = 0;
     });
 }
 
-// The server's thread has made this one, and has raised its own priority if it may.
-void session::begin_loading() {
+// In the loader, which holds no lock meanwhile: whoever wanted that would wait for spare time, too. The server's thread
+// has made it, and has raised its own priority if it may.
+void session::load_in_spare_time() {
     bool may_be_raised = getpriority(PRIO_PROCESS, 0) < nice_;
     setpriority(PRIO_PROCESS, 0, nice_);
-    std::lock_guard guard(loading_);
-    loading_thread_ = gettid();
-    if (may_be_raised && !hurries_)
+    if (may_be_raised) {
+        loading_thread_ = gettid();
         use_spare_time();
+        if (hurries_)
+            hurry(gettid());
+    }
+    try {
+        make_monitor();
+    } catch (const std::exception &) { // there is no memory: as good as none
+    }
+    loading_thread_ = 0;
+    hurry(gettid());
 }
 
 void session::hurry_loading() {
-    std::lock_guard guard(loading_);
     hurries_ = true;
-    if (loading_thread_ != 0)
-        hurry(loading_thread_);
+    if (pid_t loads = loading_thread_; loads != 0)
+        hurry(loads);
 }
 
 // A program whose threads go on sleeping for locks.

@@ -98,7 +98,7 @@ private:
 
     void make_monitor();
     void load_monitor();
-    void begin_loading();
+    void load_in_spare_time();
     void wait_for_monitor();
 
     service_report service_;           // as it was at the beginning
@@ -107,12 +107,12 @@ private:
     std::string why_no_monitor_;
     std::string refusal_log_;
     std::atomic<state> state_ = state::settled;
-    const int nice_; // of this command
-    std::mutex loading_; // guards what follows
+    const int nice_;    // of this command
+    std::mutex ending_; // guards the loader's start
     bool ends_ = false;
-    bool hurries_ = false;
-    pid_t loading_thread_ = 0; // 0: none that could be hurried
-    std::chrono::steady_clock::time_point began_loading_;
+    std::chrono::steady_clock::time_point began_loading_; // the server's thread's
+    std::atomic<bool> hurries_ = false;
+    std::atomic<pid_t> loading_thread_ = 0; // 0: none that could be hurried
     std::jthread loader_;
 };
 
