@@ -38,22 +38,22 @@ struct {
 // PF_IO_WORKER and PF_USER_WORKER.
 enum { PF_KTHREAD = 0x200000, NO_RECORD_FLAGS = 0x4 | 0x10 | 0x4000 | PF_KTHREAD };
 
-// What is loaded from this pointer may be compared and read, and not be handed to the kernel. For each load of a pointer
-// from a task that may be handed on the verifier searches all its types by name, two to four times, for up to a third
-// of a millisecond each (6.2 and later: two thirds of the time that the verifier took). It costs nothing at run time.
+// What is loaded from this pointer may be compared and read, and not be handed to the kernel. For each load of a
+// pointer from a task that may be handed on the verifier searches all its types by name, two to four times, for up to a
+// third of a millisecond each (6.2 and later: two thirds of the time that it took). It costs nothing at run time.
 extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
 
 static struct task_struct *to_read(struct task_struct *task) {
     return bpf_rdonly_cast ? bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct)) : task;
 }
 
-// The pointers of a task that decide whether it is any of our business: loaded once, before anything branches, since the
-// verifier searches on each path that leads to a load.
+// The pointers of a task that decide whether it is any of our business: loaded once, before anything branches, since
+// the verifier searches on each path that leads to a load.
 struct task_seen {
     struct task_struct *task;
     struct task_struct *plain, *leader; // to read: the task, and its thread group's leader
-    bool may_have_mark;        // it has BPF task storage
-    bool leader_is_noticed;    // so has its leader: its process may be followed
+    bool may_have_mark;                 // it has BPF task storage
+    bool leader_is_noticed;             // so has its leader: its process may be followed
 };
 
 static struct task_seen see(struct task_struct *task) {

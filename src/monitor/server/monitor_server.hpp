@@ -37,7 +37,8 @@ public:
     // Of one that has no monitor: processes that want to register are asked to come again later, until begin() says
     // what there is (nullptr: none). Both are called in the server's thread.
     struct expectation {
-        std::function<void()> load; // once, when the first process comes again: it waits, or its threads sleep for locks
+        // Once, when the first process comes again: it waits for its monitor, or its threads sleep for locks.
+        std::function<void()> load;
         std::function<void()> wait; // whenever one comes after that
     };
     void expect_monitor(expectation of);
