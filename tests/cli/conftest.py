@@ -22,7 +22,7 @@ NOBODY = 65534  # a user without any rights
 def holdfast():
     """Runs the command to its end; the result has returncode, stdout and stderr."""
 
-    def run(*arguments, timeout=60, **options):
+    def run(*arguments, timeout=200, **options):
         return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
                               check=False, stdin=subprocess.DEVNULL, **options)
 
@@ -54,7 +54,7 @@ def on_terminal():
     Types Ctrl-C once, as soon as interrupt_when says so of what the terminal has got by then.
     """
 
-    def run(*arguments, interrupt_when=lambda shown: False, timeout=60, command=COMMAND):
+    def run(*arguments, interrupt_when=lambda shown: False, timeout=200, command=COMMAND):
         pid, terminal = pty.fork()
         if pid == 0:
             os.execv(command, [str(command), *map(str, arguments)])
@@ -115,8 +115,8 @@ def alive(pid):
         return False
 
 
-def wait_until(condition, seconds=10):
-    """Waits for the condition's value to become true, and returns it."""
+def wait_until(condition, seconds=120):
+    """Waits for the condition's value to become true, and returns it. The limit is far away: machines are slow."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()

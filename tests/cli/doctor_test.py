@@ -198,7 +198,7 @@ def test_a_process_is_told_from_what_it_has_loaded(examined, start_holdfast):
                          "import os, time; print(os.getpid(), flush=True); time.sleep(20)")
     assert examined("--pid", int(run.stdout.readline()))["verdict"] in ["helped now", "blocks now"]  # without a monitor
     run.terminate()
-    run.wait(timeout=10)
+    run.wait(timeout=120)
 
 
 def test_a_process_that_never_waits_is_told_from_one_whose_monitor_is_gone(examined, start_holdfast):
@@ -208,7 +208,7 @@ def test_a_process_that_never_waits_is_told_from_one_whose_monitor_is_gone(exami
     told = examined("--pid", int(run.stdout.readline()))
     assert told["verdict"] == "helped now" and "hardly wait" in told["why"], told
     run.terminate()
-    run.wait(timeout=10)
+    run.wait(timeout=120)
 
 
 # Shown able to fail: without the note on dlmopen; without a look at how many C libraries there are.
