@@ -15,7 +15,7 @@ namespace {
 
 using namespace holdfast::coro;
 
-constexpr int rounds = 300;
+constexpr int rounds = 50;
 
 // Reads and writes memory of its own at its begin and its end.
 class failure {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Seccomp filters for every_object.c and forgone_calls.c: lists of calls that are allowed. They hold docs/sandboxes.md to what it says.
+// Seccomp filters for every_object.c and forgone_calls.c: lists of calls that are allowed. They hold docs/sandboxes.md
+// to what it says.
 #ifndef HF_TESTS_POSIX_SANDBOX_FILTER_H
 #define HF_TESTS_POSIX_SANDBOX_FILTER_H
 

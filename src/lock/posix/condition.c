@@ -19,8 +19,7 @@
 #include "thread/left_wait.h"
 #include "thread/realtime.h"
 
-_Static_assert(offsetof(struct hf_waiter, permit) ==
-                   offsetof(struct hf_waiter, condition) + HF_CONDITION_BEFORE_PERMIT,
+_Static_assert(offsetof(struct hf_waiter, permit) == offsetof(struct hf_waiter, condition) + HF_CONDITION_BEFORE_PERMIT,
                "it is found there");
 
 // The locks of the lists. Two condition variables that share one wait for each other: for some instructions, or as long

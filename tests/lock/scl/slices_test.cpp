@@ -29,7 +29,8 @@
 namespace holdfast::test {
 namespace {
 
-// Times are ticks from an origin; a slice is long against what is counted.
+// Times are ticks from an origin; a slice is long against what is counted, and short against HF_LATE_NS, also where a
+// tick is 40 ns long.
 constexpr std::uint64_t origin = 1'000'000'000'000, slice = 10'000;
 // When it is first looked whether a slice is used.
 constexpr std::uint64_t early = slice / 8;
@@ -122,11 +123,11 @@ TEST_F(slices, AThreadThatComesIntoASliceWaitsForItsEndAndKeepsTheTime) {
 TEST_F(slices, NobodyIsChosenWhileOneIsOnItsWay) {
     one a = make(), b = make();
     join(a, 0);
-    EXPECT_EQ(join(b, 100 * slice), nullptr);
+    EXPECT_EQ(join(b, 2 * slice), nullptr);
     EXPECT_FALSE(b.chosen());
     EXPECT_EQ(all.timekeeper, &b.waiter) << "to see whether a is late";
     EXPECT_EQ(all.timekeeper_at, all.due_at);
-    EXPECT_EQ(begin(a, 100 * slice + 1), &b.waiter.wake_word);
+    EXPECT_EQ(begin(a, 2 * slice + 1), &b.waiter.wake_word);
     EXPECT_EQ(all.timekeeper, &b.waiter) << "woken, to keep the time from now on";
 }
 
