@@ -11,7 +11,6 @@
 #include <cstring>
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <span>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -19,10 +18,11 @@
 
 #include "base/descriptor.hpp"
 #include "base/signals_blocked.hpp"
-#include "monitor/bpf/spin_samples.h"
+#include "monitor/bpf/wait_evidence.h"
 #include "monitor/bpf_refusal.hpp"
 #include "monitor/sampling_pace.hpp"
 #include "monitor/wait_loop.hpp"
+#include "monitor/wait_loop_reader.hpp"
 
 #include "spin_clock.skel.h"
 #include "spin_samples.skel.h"
@@ -110,17 +110,13 @@ private:
 };
 
 struct spin_watch::detector {
-    struct freed {
-        void operator()(ring_buffer *one) const { ring_buffer__free(one); }
-    };
     owned<spin_samples> skeleton = load(spin_samples__open_and_load, spin_samples__destroy);
-    std::unique_ptr<ring_buffer, freed> seen;
+    wait_loop_reader reader{bpf_map__fd(skeleton->maps.known), bpf_map__fd(skeleton->maps.seen)};
     sampling_pace pace;
-    std::atomic<std::uint64_t> loops = 0;
 
     // Throws spin_watch_unavailable.
-    explicit detector(clock &at) : seen(ring_buffer__new(bpf_map__fd(skeleton->maps.seen), answer, this, nullptr)) {
-        if (!seen)
+    explicit detector(clock &at) {
+        if (!reader.is_there())
             throw spin_watch_unavailable(std::string("busy-waiting detection has no memory: ") + std::strerror(errno));
         if (!at.goes_on_to(skeleton->progs.at_sample))
             throw spin_watch_unavailable(std::string("the kernel lets no clock go on to busy-waiting detection: ") +
@@ -130,39 +126,16 @@ struct spin_watch::detector {
     detector(const detector &) = delete;
     detector &operator=(const detector &) = delete;
 
-    std::uint64_t count(hf_spin_count what) const { return skeleton->bss->counts[what]; }
-
     // Returns when to be called again, at the latest.
     std::chrono::milliseconds keep_pace(const descriptor &fast_clock) {
         bool was_fast = pace.is_fast();
-        auto wait =
-            pace.next(std::chrono::steady_clock::now(), skeleton->bss->suspected != 0, count(HF_SPIN_DETECTIONS));
+        auto wait = pace.next(std::chrono::steady_clock::now(), skeleton->bss->suspected != 0,
+                              skeleton->bss->counts[HF_SPIN_DETECTIONS]);
         if (pace.is_fast() != was_fast)
             ioctl(fast_clock.get(), pace.is_fast() ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
         if (pace.would_hear())
             skeleton->bss->suspected = 0;
         return wait;
-    }
-
-private:
-    static int answer(void *self, void *data, std::size_t size) {
-        if (size < sizeof(hf_code_seen)) // keep_pace sees to it
-            return 0;
-        static_cast<detector *>(self)->answer(*static_cast<const hf_code_seen *>(data));
-        return 0;
-    }
-
-    // For each instruction of the loop, so that the next sample need not ask.
-    void answer(const hf_code_seen &asked) {
-        for (std::size_t offset : find_wait_loop(std::span(asked.code), HF_CODE_BEFORE)) {
-            hf_code_known waits{.first_bytes = 0, .waits = 1, .reserved = 0};
-            std::size_t bytes = std::min(sizeof(waits.first_bytes), HF_CODE_BYTES - offset);
-            std::memcpy(&waits.first_bytes, asked.code + offset, bytes);
-            hf_code_place place = asked.place;
-            place.address += offset - HF_CODE_BEFORE;
-            bpf_map_update_elem(bpf_map__fd(skeleton->maps.known), &place, &waits, BPF_ANY);
-            loops++;
-        }
     }
 };
 
@@ -205,9 +178,9 @@ void spin_watch::follow() {
     }
     auto wait = between_looks;
     std::array<pollfd, 2> asked{{{.fd = ends_.get(), .events = POLLIN, .revents = 0},
-                                 {.fd = ring_buffer__epoll_fd(detector_->seen.get()), .events = POLLIN, .revents = 0}}};
+                                 {.fd = detector_->reader.fd(), .events = POLLIN, .revents = 0}}};
     do {
-        ring_buffer__consume(detector_->seen.get());
+        detector_->reader.answer_all();
         wait = std::min(between_looks, detector_->keep_pace(clock_->fast));
         poll(asked.data(), asked.size(), static_cast<int>(wait.count()));
     } while (!asked[0].revents);
@@ -218,13 +191,7 @@ spin_watch::~spin_watch() {
 }
 
 spin_totals spin_watch::totals() const {
-    return {.samples = detector_->count(HF_SPIN_SAMPLES),
-            .contested = detector_->count(HF_SPIN_CONTESTED),
-            .detections = detector_->count(HF_SPIN_DETECTIONS),
-            .yields = detector_->count(HF_SPIN_YIELDS),
-            .in_vain = detector_->count(HF_SPIN_IN_VAIN),
-            .unreachable = detector_->count(HF_SPIN_UNREACHABLE),
-            .loops = detector_->loops};
+    return {detector_->skeleton->bss->counts, detector_->reader.loops()};
 }
 
 } // namespace holdfast

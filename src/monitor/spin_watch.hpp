@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/descriptor.hpp"
+#include "monitor/spin_totals.hpp"
 
 namespace holdfast {
 
@@ -23,11 +24,6 @@ namespace holdfast {
 class spin_watch_unavailable : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-};
-
-struct spin_totals {
-    std::uint64_t samples, contested, detections, yields, in_vain, unreachable;
-    std::uint64_t loops; // instructions of loops that wait, met in the programs
 };
 
 class spin_watch {

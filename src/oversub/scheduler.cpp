@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "oversub/scheduler.hpp"
 
+#include <array>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -8,11 +9,17 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
+#include "base/signals_blocked.hpp"
 #include "monitor/bpf_refusal.hpp"
+#include "monitor/wait_loop_reader.hpp"
 #include "oversub/implicit_argument.hpp"
 
 #include "oversub.skel.h"
@@ -73,10 +80,14 @@ struct scheduler::loaded {
     bpf_link *table = nullptr;
     int link = -1;
 
-    explicit loaded(reach whose) {
+    descriptor ends; // readable: this object is being destroyed
+    std::unique_ptr<wait_loop_reader> wait_loops;
+    std::jthread reader;
+
+    loaded(reach whose, spinners which) {
         bpf_log log;
         try {
-            load(whose, log);
+            load(whose, which, log);
         } catch (const bpf_refusal &refusal) {
             destroy();
             throw scheduler_unavailable(refusal.sentence(), refusal.log);
@@ -90,11 +101,15 @@ struct scheduler::loaded {
         if (link >= 0)
             close(link); // first: no waiter is blocked any more when the rest goes
         bpf_link__destroy(table);
+        if (reader.joinable()) {
+            eventfd_write(ends.get(), 1);
+            reader.join();
+        }
         oversub__destroy(skeleton);
     }
 
     // Throws bpf_refusal.
-    void load(reach whose, bpf_log &log) {
+    void load(reach whose, spinners which, bpf_log &log) {
         auto need = [&log](int error) {
             if (error)
                 throw log.refusal(whole, std::abs(error));
@@ -102,6 +117,7 @@ struct scheduler::loaded {
         skeleton = oversub__open();
         need(skeleton ? 0 : errno);
         skeleton->rodata->most_jiffies = jiffies_in_a_tenth_of_a_second();
+        skeleton->rodata->detects_spinning = which == spinners::are_detected;
         bool partial = whose == reach::asking_threads;
         bpf_map *operations = partial ? skeleton->maps.for_asking_threads : skeleton->maps.for_all_threads;
         bpf_map *others = partial ? skeleton->maps.for_all_threads : skeleton->maps.for_asking_threads;
@@ -110,6 +126,8 @@ struct scheduler::loaded {
         need(bpf_program__set_attach_target(skeleton->progs.yields, 0, function_of_yield().c_str()));
         need(bpf_program__set_flags(skeleton->progs.oversub_init, BPF_F_SLEEPABLE));
         need(oversub__load(skeleton));
+        if (which == spinners::are_detected)
+            need(read_wait_loops());
         skeleton->links.yields = bpf_program__attach(skeleton->progs.yields);
         need(skeleton->links.yields ? 0 : errno);
         skeleton->links.wakes = bpf_program__attach(skeleton->progs.wakes);
@@ -123,9 +141,32 @@ struct scheduler::loaded {
         link = link_operations(bpf_map__fd(operations));
         need(link >= 0 ? 0 : errno);
     }
+
+    // Returns an errno.
+    int read_wait_loops() {
+        ends = descriptor(eventfd(0, EFD_CLOEXEC));
+        if (!ends)
+            return errno;
+        wait_loops =
+            std::make_unique<wait_loop_reader>(bpf_map__fd(skeleton->maps.known), bpf_map__fd(skeleton->maps.seen));
+        if (!wait_loops->is_there())
+            return errno;
+        signals_blocked in_the_thread;
+        reader = std::jthread([this] { read_until_end(); });
+        return 0;
+    }
+
+    void read_until_end() {
+        std::array<pollfd, 2> asked{{{.fd = ends.get(), .events = POLLIN, .revents = 0},
+                                     {.fd = wait_loops->fd(), .events = POLLIN, .revents = 0}}};
+        while (!asked[0].revents) {
+            poll(asked.data(), asked.size(), -1);
+            wait_loops->answer_all();
+        }
+    }
 };
 
-scheduler::scheduler(reach whose) : loaded_(std::make_unique<loaded>(whose)) {}
+scheduler::scheduler(reach whose, spinners which) : loaded_(std::make_unique<loaded>(whose, which)) {}
 scheduler::~scheduler() = default;
 
 std::string scheduler::why_thrown_out() const {
@@ -142,6 +183,10 @@ bool scheduler::wants_restart() const {
 
 hf_scheduler_totals scheduler::totals() const {
     return loaded_->skeleton->bss->totals;
+}
+
+spin_totals scheduler::spinning() const {
+    return {loaded_->skeleton->bss->counts, loaded_->wait_loops ? loaded_->wait_loops->loops() : 0};
 }
 
 std::string why_sched_ext_is_of_no_use() {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "monitor/spin_totals.hpp"
 #include "oversub/bpf/scheduler_exit.h"
 
 namespace holdfast {
@@ -28,8 +29,11 @@ public:
     // Whose threads it schedules: those that ask for it (SCHED_EXT), or all that the kernel's own would.
     enum class reach { asking_threads, whole_machine };
 
+    // Threads that spin while others want their CPU go behind those (bpf/spinner_watch.bpf.h).
+    enum class spinners { run_on, are_detected };
+
     // Throws scheduler_unavailable.
-    explicit scheduler(reach whose);
+    scheduler(reach whose, spinners which);
     ~scheduler();
     scheduler(const scheduler &) = delete;
     scheduler &operator=(const scheduler &) = delete;
@@ -39,6 +43,7 @@ public:
     // A CPU has come or gone: it is to be loaded anew.
     bool wants_restart() const;
     hf_scheduler_totals totals() const;
+    spin_totals spinning() const;
 
 private:
     struct loaded;

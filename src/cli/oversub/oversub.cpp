@@ -10,11 +10,14 @@
 #include "cli/common/interruption.hpp"
 #include "cli/common/options.hpp"
 #include "cli/common/say.hpp"
+#include "cli/common/say_count.hpp"
 #include "cli/oversub/scheduler_keeper.hpp"
 #include "cli/start/child.hpp"
 #include "cli/start/invoker.hpp"
 #include "cli/start/session.hpp"
+#include "cli/start/spinning.hpp"
 #include "cli/verbs.hpp"
+#include "monitor/wait_loop.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -46,14 +49,16 @@ std::unique_ptr<scheduler_keeper> keep_scheduler(const oversub_options &options)
     return std::make_unique<scheduler_keeper>(options.whose);
 }
 
-void print_totals(const hf_scheduler_totals &totals) {
-    auto print = [](const char *name, std::uint64_t count) { say("  {:<30}{:>16}\n", name, count); };
+void print_totals(const scheduler_keeper &keeper, const oversub_options &options) {
+    hf_scheduler_totals totals = keeper.totals();
     say("holdfast: oversubscription scheduler\n");
-    print("waits blocked virtually", totals.blocked);
-    print("waits left to the kernel", totals.left_asleep);
-    print("ended by a wake", totals.woken);
-    print("ended by a signal", totals.interrupted);
-    print("sent to sleep after a while", totals.expired);
+    say_count("waits blocked virtually", totals.blocked);
+    say_count("waits left to the kernel", totals.left_asleep);
+    say_count("ended by a wake", totals.woken);
+    say_count("ended by a signal", totals.interrupted);
+    say_count("sent to sleep after a while", totals.expired);
+    if (options.whose.detect_spinning)
+        print_spinning(keeper.spinning());
 }
 
 ending run_program(const oversub_options &options) {
@@ -65,15 +70,23 @@ ending run_program(const oversub_options &options) {
         say("holdfast: the program runs without the oversubscription scheduler: {}\n", unavailable.what());
     }
     session session;
+    interposition wanted = options.wanted;
+    std::unique_ptr<spin_watch> spinning;
+    if (!keeper && options.whose.detect_spinning)
+        spinning =
+            watch_spinning(options.stats ? spin_watch::detector_comes::first : spin_watch::detector_comes::when_needed);
+    wanted.handles_yields = spinning != nullptr;
     if (keeper || is_oversubscription_scheduler_in_place())
         ask_for_scheduler(0); // what we start inherits it
-    ending end = run_child(options.program, session.preload_environment(options.wanted), user);
+    ending end = run_child(options.program, session.preload_environment(wanted), user);
+    if (options.stats && spinning)
+        print_spinning(spinning->totals());
     if (!keeper)
         return end;
     if (std::string why = keeper->why_gone(); !why.empty())
         say("holdfast: the scheduler was thrown out, and the program went on under the kernel's own: {}\n", why);
     if (options.stats)
-        print_totals(keeper->totals());
+        print_totals(*keeper, options);
     return end;
 }
 
@@ -93,13 +106,22 @@ ending keep_until_interrupted(const oversub_options &options) {
         poll(&interrupted, 1, look_every_ms);
     }
     if (options.stats)
-        print_totals(keeper->totals());
+        print_totals(*keeper, options);
     return exit_ok;
+}
+
+void detect_where_possible(scheduled_threads &whose) {
+    auto why_not = whose.detect_spinning ? why_no_wait_loops() : std::nullopt;
+    if (!why_not)
+        return;
+    say_why_spinning_is_not_detected(*why_not);
+    whose.detect_spinning = false;
 }
 
 ending oversub(oversub_options &options) {
     options.wanted.lock = lock_meant(options.wanted.lock, lock_names());
     options.whose.cgroup = options.cgroup;
+    detect_where_possible(options.whose);
     std::error_code error;
     if (!options.cgroup.empty() && !std::filesystem::exists(options.whose.cgroup / "cgroup.procs", error))
         throw usage_error(fmt::format("'{}' is no cgroup: name a directory below /sys/fs/cgroup", options.cgroup));
@@ -124,6 +146,9 @@ void add_oversub(CLI::App &app, action &chosen) {
     verb->add_option("--cgroup", options->cgroup, "Schedule the threads of this cgroup and those below it")
         ->type_name("DIR")
         ->excludes(all);
+    verb->add_flag("--detect-spinning", options->whose.detect_spinning,
+                   "Put threads that spin while others want their CPU behind those, for one round; found by\n"
+                   "sampling");
     verb->add_option("--lock", options->wanted.lock, "The lock of mutexes, as in 'holdfast run'")
         ->type_name("NAME")
         ->capture_default_str();
@@ -134,6 +159,7 @@ void add_oversub(CLI::App &app, action &chosen) {
                  "were started by 'holdfast run' under the scheduler.\n\n"
                  "Examples:\n"
                  "  sudo holdfast oversub -- ./server --threads 64\n"
+                 "  sudo holdfast oversub --detect-spinning -- ./pipeline-with-its-own-spinlocks\n"
                  "  sudo holdfast oversub --cgroup /sys/fs/cgroup/batch\n"
                  "  sudo holdfast oversub --all");
     verb->callback([options, &chosen] { chosen = [options] { return oversub(*options); }; });

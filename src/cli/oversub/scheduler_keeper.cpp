@@ -14,8 +14,11 @@ namespace {
 
 constexpr std::chrono::milliseconds look_every{250};
 
-scheduler::reach reach_of(const scheduled_threads &whose) {
-    return whose.all ? scheduler::reach::whole_machine : scheduler::reach::asking_threads;
+std::unique_ptr<scheduler> load_scheduler(const scheduled_threads &whose) {
+    using reach = scheduler::reach;
+    using spinners = scheduler::spinners;
+    return std::make_unique<scheduler>(whose.all ? reach::whole_machine : reach::asking_threads,
+                                       whose.detect_spinning ? spinners::are_detected : spinners::run_on);
 }
 
 void add(hf_scheduler_totals &sum, const hf_scheduler_totals &more) {
@@ -60,7 +63,7 @@ void ask_for_cgroup(const std::filesystem::path &cgroup) {
 } // namespace
 
 scheduler_keeper::scheduler_keeper(scheduled_threads whose)
-    : whose_(std::move(whose)), scheduler_(std::make_unique<scheduler>(reach_of(whose_))) {
+    : whose_(std::move(whose)), scheduler_(load_scheduler(whose_)) {
     ask_for_those_meant();
     signals_blocked for_the_other; // they are the main thread's
     looker_ = std::jthread([this](const std::stop_token &stop) { look(stop); });
@@ -90,13 +93,14 @@ void scheduler_keeper::look_once() {
     if (why.empty())
         return;
     add(of_those_before_, scheduler_->totals());
+    spinning_before_ += scheduler_->spinning();
     bool again = scheduler_->wants_restart();
     scheduler_ = nullptr;
     why_gone_ = why;
     if (!again)
         return;
     try {
-        scheduler_ = std::make_unique<scheduler>(reach_of(whose_));
+        scheduler_ = load_scheduler(whose_);
         why_gone_.clear();
     } catch (const scheduler_unavailable &unavailable) {
         why_gone_ = unavailable.what();
@@ -113,6 +117,14 @@ hf_scheduler_totals scheduler_keeper::totals() const {
     hf_scheduler_totals sum = of_those_before_;
     if (scheduler_)
         add(sum, scheduler_->totals());
+    return sum;
+}
+
+spin_totals scheduler_keeper::spinning() const {
+    std::lock_guard guard(mutex_);
+    spin_totals sum = spinning_before_;
+    if (scheduler_)
+        sum += scheduler_->spinning();
     return sum;
 }
 

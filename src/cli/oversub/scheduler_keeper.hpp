@@ -14,11 +14,12 @@
 
 namespace holdfast::cli {
 
-// Which threads that run already, or are started by others, are to be scheduled.
+// Which threads that run already, or are started by others, are to be scheduled, and how.
 struct scheduled_threads {
     bool all = false;
     std::vector<std::string> programs; // their names, as /proc/PID/comm has them
     std::filesystem::path cgroup;      // a directory; empty: none
+    bool detect_spinning = false;      // among those that are scheduled
 
     bool are_looked_for() const { return !programs.empty() || !cgroup.empty(); }
 };
@@ -32,6 +33,7 @@ public:
     // Empty while it is in place. Else why it is not, and will not be.
     std::string why_gone() const;
     hf_scheduler_totals totals() const;
+    spin_totals spinning() const;
 
 private:
     void look(const std::stop_token &stop);
@@ -42,6 +44,7 @@ private:
     mutable std::mutex mutex_;
     std::unique_ptr<scheduler> scheduler_;
     hf_scheduler_totals of_those_before_{};
+    spin_totals spinning_before_;
     std::string why_gone_;
     std::jthread looker_; // last: ends first
 };

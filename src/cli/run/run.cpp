@@ -10,15 +10,16 @@
 #include "cli/common/exit_status.hpp"
 #include "cli/common/options.hpp"
 #include "cli/common/say.hpp"
+#include "cli/common/say_count.hpp"
 #include "cli/start/child.hpp"
 #include "cli/start/ending.hpp"
 #include "cli/start/invoker.hpp"
 #include "cli/start/program_examination.hpp"
 #include "cli/start/session.hpp"
+#include "cli/start/spinning.hpp"
 #include "cli/symbols/object_fit.hpp"
 #include "cli/verbs.hpp"
 #include "config/policy_text.h"
-#include "monitor/spin_watch.hpp"
 #include "park/slice_request.h"
 
 namespace holdfast::cli {
@@ -31,10 +32,6 @@ struct run_options {
     std::vector<std::string> program;
 };
 
-void print_count(const char *name, std::uint64_t count) {
-    say("  {:<30}{:>16}\n", name, count);
-}
-
 // Those of waiting threads.
 void print_steps(const thread_sums &counters) {
     constexpr std::array<const char *, HF_COUNTED_SLICE_GIVEN_BACK> names{
@@ -42,7 +39,7 @@ void print_steps(const thread_sums &counters) {
         "turns that ended"};
     for (std::size_t step = 0; step < names.size(); step++) {
         if (counters.steps[step] > 0)
-            print_count(names[step], counters.steps[step]);
+            say_count(names[step], counters.steps[step]);
     }
 }
 
@@ -73,11 +70,11 @@ std::string monitor_met(const session &session) {
 void print_counters(const session &session, const std::string &lock) {
     say("holdfast: lock {}; monitor: {}\n", lock, monitor_met(session));
     thread_sums counters = session.counters();
-    print_count("acquisitions", counters.acquisitions);
-    print_count("contended", counters.contended);
-    print_count("spun", counters.spun);
-    print_count("blocked", counters.blocked);
-    print_count("mode switches", counters.mode_switches);
+    say_count("acquisitions", counters.acquisitions);
+    say_count("contended", counters.contended);
+    say_count("spun", counters.spun);
+    say_count("blocked", counters.blocked);
+    say_count("mode switches", counters.mode_switches);
     print_steps(counters);
     if (session.has_monitor() && counters.met_no_monitor > 0)
         say("  processes that met no monitor when they started: {}, of which {} met it later\n",
@@ -96,15 +93,15 @@ void print_monitor_totals(const session &session) {
         say("  of all programs on this machine meanwhile:\n");
     hf_monitor_status totals = session.monitor_totals();
     if (!session.uses_service() && totals.refusals_total > 0)
-        print_count("requests refused", totals.refusals_total);
-    print_count("critical sections preempted", totals.preemptions_total);
-    print_count("critical sections that slept", totals.sleeps_total);
+        say_count("requests refused", totals.refusals_total);
+    say_count("critical sections preempted", totals.preemptions_total);
+    say_count("critical sections that slept", totals.sleeps_total);
     if (totals.unreadable_total > 0)
-        print_count("threads that could not be looked at", totals.unreadable_total);
+        say_count("threads that could not be looked at", totals.unreadable_total);
     if (totals.unseen_switches_total > 0)
-        print_count("switches hidden by the kernel", totals.unseen_switches_total);
+        say_count("switches hidden by the kernel", totals.unseen_switches_total);
     if (totals.switch_storms_total > 0)
-        print_count("seconds of too many switches", totals.switch_storms_total);
+        say_count("seconds of too many switches", totals.switch_storms_total);
 }
 
 // Of a program that took none of our locks, as far as we were told: why that may be.
@@ -160,7 +157,7 @@ bool asks_for_longer_slices(const std::string &conf) {
 
 void print_slices(std::uint64_t given_back) {
     if (hf_slices_can_be_extended())
-        print_count("time slices given back", given_back);
+        say_count("time slices given back", given_back);
     else
         say("  time slices are not extended: it needs Linux 7.0 or later with CONFIG_RSEQ_SLICE_EXTENSION\n");
 }
@@ -192,31 +189,6 @@ void print_stats(const session &session, const run_options &options, const std::
     print_who_stays(session);
     if (session.counters().acquisitions != 0)
         say("verdict: {}\n", verdict_on(session.counters(), session.has_monitor()));
-}
-
-void say_why_not_detected(const std::string &why) {
-    say("holdfast: no thread that spins is made to yield: {}\n", why);
-}
-
-// Busy-waiting detection of what is started from now on; where it can't be had, the program runs without.
-std::unique_ptr<spin_watch> watch_spinning(spin_watch::detector_comes when) {
-    try {
-        return std::make_unique<spin_watch>(when, say_why_not_detected);
-    } catch (const spin_watch_unavailable &unavailable) {
-        say_why_not_detected(unavailable.what());
-        return nullptr;
-    }
-}
-
-void print_spinning(const spin_totals &totals) {
-    say("holdfast: busy-waiting detection by sampling\n");
-    print_count("samples", totals.samples);
-    print_count("samples while others waited", totals.contested);
-    print_count("instructions of wait loops", totals.loops);
-    print_count("spinning detected", totals.detections);
-    print_count("yields asked for", totals.yields);
-    print_count("yields in vain", totals.in_vain);
-    print_count("yields not possible", totals.unreachable);
 }
 
 ending run_as_it_is(const run_options &options, const std::optional<invoker> &user) {

@@ -28,6 +28,8 @@
 
 #include "oversub/bpf/scheduler_exit.h"
 #include "oversub/bpf/scheduler_interface.bpf.h"
+#include "oversub/bpf/spinner_watch.bpf.h"
+#include "oversub/bpf/task_context.bpf.h"
 #include "oversub/bpf/virtual_waiters.bpf.h"
 #include "park/park_call.h"
 
@@ -39,7 +41,6 @@ enum {
     WATCHDOG_MS = 5000, // a thread that has not run for so long ends the scheduler
     BATCH = 8,          // woken threads that a CPU takes at once
     WEIGHT_OF_NICE_0 = 100,
-    OWN_CLOCK = 1, // CLOCK_MONOTONIC
 };
 
 // Set by the loader, which knows how long a jiffy is: what a virtual wait takes at most.
@@ -48,34 +49,10 @@ const volatile uint32_t most_jiffies = 25;
 struct hf_scheduler_exit left;
 struct hf_scheduler_totals totals;
 
-struct task_context {
-    uint64_t vtime;
-    uint64_t charged_ns; // of its run time
-    uint32_t waiter;     // its number, once it has one
-    bool is_ours;
-    bool yielded;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct task_context);
-} contexts SEC(".maps");
-
 static uint64_t vtime_now;
 
 static void count(uint64_t *total) {
     __sync_fetch_and_add(total, 1);
-}
-
-static struct task_context *context_of(struct task_struct *task) {
-    return bpf_task_storage_get(&contexts, task, NULL, 0);
-}
-
-// Virtual times are compared modulo 2^64.
-static bool is_before(uint64_t one, uint64_t other) {
-    return (__s64)(one - other) < 0;
 }
 
 // A number that stands for the process's memory, kept in `place`: of the pointer itself the verifier would have nothing
@@ -264,11 +241,17 @@ static void charge(struct task_struct *task, struct task_context *context) {
         context->vtime = vtime_now - SLICE_NS;
 }
 
-// A thread that yields goes behind those that have had as much.
-static uint64_t place_of(struct task_context *context) {
+// A thread that yields goes behind those that have had as much; one that spins behind all.
+static uint64_t take_place(struct task_context *context, __s32 cpu) {
     uint64_t place = context->vtime;
     if (context->yielded)
         place = (is_before(place, vtime_now) ? vtime_now : place) + SLICE_NS;
+    if (detects_spinning && context->spins)
+        place = place_behind(cpu, place, vtime_now + 3 * SLICE_NS);
+    if (detects_spinning)
+        note_place(cpu, place);
+    context->made_way = context->spins;
+    context->spins = false;
     context->yielded = false;
     return place;
 }
@@ -294,10 +277,11 @@ void BPF_PROG(oversub_enqueue, struct task_struct *task, uint64_t flags) {
     if (context->waiter && is_held(waiter_at(context->waiter), cpu))
         return;
     charge(task, context);
-    if (flags & SCX_ENQ_LAST)
+    uint64_t place = take_place(context, cpu);
+    if (flags & SCX_ENQ_LAST) // nobody is there to go first
         scx_bpf_dsq_insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
     else
-        scx_bpf_dsq_insert_vtime(task, (uint64_t)cpu, SLICE_NS, place_of(context), flags);
+        scx_bpf_dsq_insert_vtime(task, (uint64_t)cpu, SLICE_NS, place, flags);
 }
 
 // The kernel takes the thread back, to move it or to change what it is.
@@ -395,6 +379,18 @@ void BPF_PROG(oversub_tick, struct task_struct *task) {
     struct waiter_list *list = woken_at(scx_bpf_task_cpu(task));
     if (list && list->first)
         task->scx.slice = 0;
+    struct task_context *context = context_of(task);
+    if (detects_spinning && context)
+        watch_thread(scx_bpf_task_cpu(task), context);
+}
+
+SEC("struct_ops/oversub_running")
+void BPF_PROG(oversub_running, struct task_struct *task) {
+    struct task_context *context = detects_spinning ? context_of(task) : NULL;
+    if (!context)
+        return;
+    note_turn(scx_bpf_task_cpu(task), task, context);
+    watch_thread(scx_bpf_task_cpu(task), context);
 }
 
 SEC("struct_ops/oversub_runnable")
@@ -461,6 +457,8 @@ __s32 BPF_PROG(oversub_init) {
         if (error)
             return error;
     }
+    if (detects_spinning && bpf_loop(cpus, set_watch, NULL, 0) < (long)cpus)
+        return -12; // ENOMEM
     struct look *timed = bpf_map_lookup_elem(&looks, &key);
     if (!timed)
         return -3; // ESRCH
@@ -481,10 +479,10 @@ void BPF_PROG(oversub_exit, struct scx_exit_info *info) {
 #define TABLE(its_flags)                                                                                               \
     {                                                                                                                  \
         .enqueue = (void *)oversub_enqueue, .dequeue = (void *)oversub_dequeue, .dispatch = (void *)oversub_dispatch,  \
-        .tick = (void *)oversub_tick, .runnable = (void *)oversub_runnable, .enable = (void *)oversub_enable,          \
-        .disable = (void *)oversub_disable, .exit_task = (void *)oversub_exit_task, .init = (void *)oversub_init,      \
-        .exit = (void *)oversub_exit, .flags = SCX_OPS_ENQ_LAST | (its_flags), .timeout_ms = WATCHDOG_MS,              \
-        .name = "holdfast_oversub",                                                                                    \
+        .tick = (void *)oversub_tick, .runnable = (void *)oversub_runnable, .running = (void *)oversub_running,        \
+        .enable = (void *)oversub_enable, .disable = (void *)oversub_disable, .exit_task = (void *)oversub_exit_task,  \
+        .init = (void *)oversub_init, .exit = (void *)oversub_exit, .flags = SCX_OPS_ENQ_LAST | (its_flags),           \
+        .timeout_ms = WATCHDOG_MS, .name = "holdfast_oversub",                                                         \
     }
 
 SEC(".struct_ops") struct sched_ext_ops for_asking_threads = TABLE(SCX_OPS_SWITCH_PARTIAL);

@@ -14,6 +14,7 @@ struct sched_ext_ops {
     void (*dispatch)(__s32 cpu, struct task_struct *previous);
     void (*tick)(struct task_struct *task);
     void (*runnable)(struct task_struct *task, uint64_t flags);
+    void (*running)(struct task_struct *task);
     void (*enable)(struct task_struct *task);
     void (*disable)(struct task_struct *task);
     void (*exit_task)(struct task_struct *task, struct scx_exit_task_args *arguments);
@@ -44,6 +45,13 @@ enum {
 };
 #define SCX_ENQ_LAST (1ull << 41)
 #define SCX_DSQ_LOCAL 0x8000000000000002ull
+
+enum { OWN_CLOCK = 1 }; // of a timer: CLOCK_MONOTONIC
+
+// Virtual times are compared modulo 2^64, and so are other times.
+static bool is_before(uint64_t one, uint64_t other) {
+    return (__s64)(one - other) < 0;
+}
 
 extern __s32 scx_bpf_create_dsq(uint64_t queue, __s32 node) __ksym;
 extern void scx_bpf_dsq_insert(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t flags) __ksym;

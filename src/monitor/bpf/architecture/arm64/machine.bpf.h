@@ -15,7 +15,7 @@ struct thread_struct {
 // What a system call was called with. The first argument's register takes the result, too.
 struct pt_regs {
     uint64_t regs[31];
-    uint64_t sp, pc;
+    uint64_t sp, pc, pstate;
     uint64_t orig_x0;
     int syscallno;
 };
@@ -68,6 +68,7 @@ struct sampled_context {
     uint64_t sample_period, addr;
 };
 
+// Of it, and of the registers that a thread has been interrupted with.
 #define SAMPLED_ADDRESS(context) ((context)->pc)
 #define SAMPLED_STACK(context) ((context)->sp)
 #define IS_USER_CODE(context) (((context)->pstate & 0x1f) == 0) // exception level 0, 64 bits

@@ -17,7 +17,9 @@ struct pt_regs {
     unsigned long si;
     unsigned long di;
     unsigned long orig_ax;
-    unsigned long ip, sp;
+    unsigned long ip;
+    unsigned short cs;
+    unsigned long sp;
 };
 
 #pragma clang attribute pop
@@ -60,6 +62,7 @@ struct sampled_context {
 };
 enum { USER_CS = 0x33 }; // of 64-bit code
 
+// Of it, and of the registers that a thread has been interrupted with.
 #define SAMPLED_ADDRESS(context) ((context)->ip)
 #define SAMPLED_STACK(context) ((context)->sp)
 #define IS_USER_CODE(context) ((context)->cs == USER_CS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (MIT OR Apache-2.0) OR (GPL-2.0-only OR BSD-2-Clause)
 // What the samples of spinning threads and their reader say to each other. The includer provides integer types.
-#ifndef HF_MONITOR_BPF_SPIN_SAMPLES_H
-#define HF_MONITOR_BPF_SPIN_SAMPLES_H
+#ifndef HF_MONITOR_BPF_WAIT_EVIDENCE_H
+#define HF_MONITOR_BPF_WAIT_EVIDENCE_H
 
 // The two clocks' ticks, of a thread's own time. The slow one always runs; the fast one only where a sample of the slow
 // one found a thread that seems to spin, since a tick costs a virtual machine 12 us.
@@ -34,7 +34,7 @@ enum hf_spin_count {
     HF_SPIN_SAMPLES,     // of the program's threads, in user space
     HF_SPIN_CONTESTED,   // of those, while another thread wanted the CPU
     HF_SPIN_DETECTIONS,  // a thread was in the same loop that only waits in two samples
-    HF_SPIN_YIELDS,      // signals sent
+    HF_SPIN_YIELDS,      // signals sent, or turns ended by the scheduler
     HF_SPIN_IN_VAIN,     // of those: nobody else had run when the thread was seen again
     HF_SPIN_UNREACHABLE, // the signal is blocked, or another's; the thread is traced
     HF_SPIN_COUNTS = 8
