@@ -162,6 +162,8 @@ bool hf_heavy_fence_is_quick(void) {
     return true;
 }
 
+void hf_heavy_fence_forgo(void) {}
+
 void hf_heavy_fence(void) {
     machine()->fence_all();
 }
