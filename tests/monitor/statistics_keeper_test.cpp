@@ -7,6 +7,7 @@
 // (ItsProcessCannotShrinkIt); judged without close_ended (AUserGetsOnlySoMany); counters mapped from another offset
 // (IsReadWhileItsProcessRuns…).
 #include <algorithm>
+#include <cstring>
 #include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
@@ -129,9 +130,15 @@ protected:
         return opened.value ? opened.value->size() : 0;
     }
 
-    bool sees(pid_t process) const {
+    testing::AssertionResult sees(pid_t process) const {
         auto seen = observed_processes(socket());
-        return seen.value && std::ranges::count(*seen.value, process) == 1 && memories_of(process) == 1;
+        auto opened = open_statistics(socket(), process);
+        auto times = seen.value ? std::ranges::count(*seen.value, process) : 0;
+        std::size_t memories = opened.value ? opened.value->size() : 0;
+        return testing::AssertionResult(times == 1 && memories == 1)
+               << times << " times among the processes " << seen.why_not << ", " << memories << " memories "
+               << opened.why_not << ", " << serving.status().refusals_total
+               << " refusals; it may have ended: " << std::strerror(kill(process, 0) == 0 ? 0 : errno);
     }
     bool is_refused(pid_t process) const {
         auto seen = observed_processes(socket());
