@@ -6,25 +6,19 @@ processes that it has started; a test that skips itself told as one that passed;
 group that failed told with what passed in it.
 """
 
-import importlib.machinery
-import importlib.util
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "platforms"))
 
-def driver():
-    loader = importlib.machinery.SourceFileLoader("emulated_run", str(Path(__file__).with_name("run")))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("emulated_run", loader))
-    sys.modules["emulated_run"] = module
-    loader.exec_module(module)
-    return module
-
-
-run = driver()
 import part
+from script import load_script
+
+run = load_script(HERE / "run", "emulated_run")
 
 
 def entry(name, label="unit", command=("true",), **more):

@@ -6,8 +6,6 @@ text behind its part; a trial that failed told as a yes; a trial that has passed
 passed never begun anew; a test whose library was not loaded told as passed.
 """
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -16,20 +14,18 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "platforms")]
 
 import page
 import part
 import trials
 from chroot import Chroot
+from script import load_script
 
 
 def driver():
-    loader = importlib.machinery.SourceFileLoader("matrix_run", str(Path(__file__).with_name("run")))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("matrix_run", loader))
-    sys.modules["matrix_run"] = module
-    loader.exec_module(module)
-    return module
+    return load_script(HERE / "run", "matrix_run")
 
 
 def result(suite="trixie", glibc="2.41", passed=True):
