@@ -5,21 +5,19 @@
 // Shown able to fail (docs/verification.md, "Counted sleepers").
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "park/forbidden_calls.hpp"
 #include "park/membarrier.h"
 #include "park/word_lock.h"
 
 namespace {
+
+using holdfast::test::forbid_calls;
 
 uint32_t now_ms() {
     return static_cast<uint32_t>(hf_monotonic_ns() / 1'000'000);
@@ -150,17 +148,6 @@ TEST_F(sleepers, AreFencedForInAForkedChildToo) {
     EXPECT_EQ(status_of(child), 0);
 }
 
-bool kill_for_membarrier() {
-    sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    sock_fprog program{.len = std::size(filter), .filter = filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 // Shown able to fail: without either of the two parts of hf_sleepers_forgo_fences.
 TEST_F(sleepers, MakeNoFenceOnceTheyForgoThem) {
     ASSERT_NO_FATAL_FAILURE(become_unfenced());
@@ -168,7 +155,7 @@ TEST_F(sleepers, MakeNoFenceOnceTheyForgoThem) {
     if (child == 0) {
         hf_sleepers_forgo_fences();
         bool is_fenced = here->state == 1;
-        if (!kill_for_membarrier())
+        if (!forbid_calls({SYS_membarrier}, SECCOMP_RET_KILL_PROCESS))
             _exit(2);
         hf_heavy_fence(); // of a sleeper that has seen it UNFENCED
         _exit(is_fenced && !hf_heavy_fence_is_quick() ? 0 : 1);
@@ -176,24 +163,12 @@ TEST_F(sleepers, MakeNoFenceOnceTheyForgoThem) {
     EXPECT_EQ(status_of(child), 0);
 }
 
-// And the sleep that it would take in place of it.
-bool refuse_membarrier() {
-    sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    sock_fprog program{.len = std::size(filter), .filter = filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 TEST_F(sleepers, WaitForStoresToBeSeenWhereTheKernelRefusesTheFence) {
     ASSERT_NO_FATAL_FAILURE(become_unfenced());
     pid_t child = fork();
     if (child == 0) {
-        if (!refuse_membarrier())
+        // And the sleep that it would take in place of it.
+        if (!forbid_calls({SYS_membarrier, SYS_clock_nanosleep}, SECCOMP_RET_ERRNO | EPERM))
             _exit(2);
         uint64_t before_ns = hf_monotonic_ns();
         errno = EXDEV;
