@@ -92,8 +92,7 @@ static inline uint64_t hf_histogram_from_ticks(uint32_t bucket) {
 }
 
 // The variance that one observation adds to a sum in which it stands for `gap`: as if each had been chosen with
-// probability 1 / gap. In square units of 2^hf_spread_shift() ticks, 1.4 us
-// at 3 GHz.
+// probability 1 / gap. In square units of 2^hf_spread_shift() ticks, 1.4 us at 3 GHz.
 static inline unsigned hf_spread_shift(void) {
     return 12 - hf_tick_coarseness();
 }

@@ -93,10 +93,10 @@ const call_chain &stack_reader::frames_at(known_process &process, std::uint64_t 
         frames = {{.function = name.starts_with("pthread_") ? name : functions_of_holdfast, .file = ""}};
     }
     bool is_gos = process.symbols.is_gos(address);
-    for (call_frame &each : frames)
+    for (call_frame &each : frames) {
         each.is_gos = is_gos;
-    for (call_frame &each : frames)
         each.of_locks = in_file_of_locks || begins_like_one_of(each.function, functions_of_locks);
+    }
     return frames;
 }
 
