@@ -8,6 +8,7 @@
 #include "observe/observation.h"
 #include "preload/cond_layout.h"
 #include "preload/glibc.h"
+#include "preload/lock_choice.h"
 #include "preload/lock_rules.h"
 #include "preload/mutex.h"
 #include "preload/policy.h"
@@ -16,6 +17,7 @@
 
 int hf_mutex_init_for(pthread_mutex_t *posix, const pthread_mutexattr_t *attributes, const void *caller) {
     int error = hf_glibc()->mutex_init(posix, attributes);
+    hf_disciplines_be_decided(); // and rules found
     if (!error)
         hf_lock_rules_mark(hf_mutex_in(posix), caller);
     hf_note_creation(posix, caller);

@@ -25,7 +25,8 @@
 #include "preload/rwlock_options.h"
 #include "thread/left_wait.h"
 
-struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX]; // HF_DISCIPLINE_FLEXGUARD
+struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX] = {
+    [0 ... HF_RULES_MAX] = {.discipline = HF_DISCIPLINE_UNDECIDED}};
 
 // Polls of a word that is about to be free: its owner opened the gate just before.
 enum { HF_POLLS_BEHIND_GATE = 128 };
@@ -271,11 +272,42 @@ static struct hf_lock_choice choice_for(const struct hf_policy_value *value) {
     return choice;
 }
 
-static void publish(struct hf_lock_choice *at, struct hf_lock_choice choice) {
-    enum hf_discipline discipline = choice.discipline;
-    choice.discipline = at->discipline;
-    *at = choice;
-    hf_store_release(&at->discipline, discipline); // last: pairs with the acquire in hf_discipline_of
+// One by one, since others may look at them: all store the same.
+static void publish(struct hf_lock_choice *at, const struct hf_lock_choice *choice) {
+    hf_store_relaxed(&at->owes_permits, choice->owes_permits);
+    hf_store_relaxed(&at->latency, choice->latency);
+    hf_store_relaxed(&at->uscl_options, choice->uscl_options);
+    hf_store_relaxed(&at->gate, choice->gate);
+    hf_store_release(&at->discipline, choice->discipline); // last: pairs with the acquire in hf_discipline_of
+}
+
+static void decide(const struct hf_policy_text *policy) {
+    if (hf_load_acquire(&hf_lock_choices[0].discipline) != HF_DISCIPLINE_UNDECIDED)
+        return;
+    hf_lock_rules_find(policy);
+    for (unsigned i = 0; i < HF_RULES_MAX; i++) {
+        struct hf_lock_choice choice = {.discipline = HF_DISCIPLINE_FLEXGUARD}; // of no mutex
+        if (i < policy->rules && policy->rule[i].kind == HF_OBJECT_MUTEX)
+            choice = choice_for(&policy->rule[i].value);
+        publish(&hf_lock_choices[i + 1], &choice);
+    }
+    struct hf_lock_choice choice = choice_for(&policy->value[HF_OBJECT_MUTEX]);
+    hf_lock_rules_mark_variables();
+    publish(&hf_lock_choices[0], &choice); // last: from here on mutexes are locked
+}
+
+void hf_disciplines_decide(void) {
+    struct hf_policy_text policy;
+    hf_policy_read(&policy);
+    hf_policy_settle(&policy);
+    decide(&policy);
+}
+
+static bool some_are_gated(void) {
+    for (int i = 0; i <= HF_RULES_MAX; i++)
+        if (hf_lock_choices[i].discipline == HF_DISCIPLINE_GATED)
+            return true;
+    return false;
 }
 
 __attribute__((constructor)) static void choose(void) {
@@ -284,21 +316,12 @@ __attribute__((constructor)) static void choose(void) {
     hf_glibc();
     hf_policy_read(&policy);
     hf_policy_settle(&policy);
-    publish(&hf_lock_choices[0], choice_for(&policy.value[HF_OBJECT_MUTEX]));
-    bool gated = hf_lock_choices[0].gate != NULL;
-    for (unsigned i = 0; i < policy.rules; i++) {
-        if (policy.rule[i].kind != HF_OBJECT_MUTEX)
-            continue;
-        publish(&hf_lock_choices[i + 1], choice_for(&policy.rule[i].value));
-        gated |= hf_lock_choices[i + 1].gate != NULL;
-    }
-    if (gated)
+    decide(&policy);
+    if (some_are_gated())
         pthread_atfork(NULL, NULL, do_without_gates_in_child);
     if (hf_rwlocks_may_be_sliced()) {
         hf_rwscl_table_watch_forks();
         hf_numa_nodes(); // a sandbox that is built later may not let us read
     }
     hf_lock_rules_note(&policy);
-    hf_lock_rules_find(&policy);
-    hf_lock_rules_mark_variables();
 }

@@ -10,7 +10,11 @@
 //                 gate is held as long as the word, so waiters wait as that lock's waiters do. Only a thread that comes
 //                 by way of glibc (out of a condition variable, say) takes the word without the gate, and says so in
 //                 owner_has_gate.
-//     GLIBCS      glibc's own functions. They may meet mutexes that FlexGuard has taken before this was decided.
+//     GLIBCS      glibc's own functions.
+//
+// Decided before the first mutex is locked, which may be before the interposer's constructor has run: other libraries'
+// constructors lock, and make threads that do. A gate lies where FlexGuard's waiters have their queue, and glibc's
+// sleepers are not counted, so no mutex may change hands while it is in use (tests/posix/early_threads_test.c).
 #ifndef HF_PRELOAD_LOCK_CHOICE_H
 #define HF_PRELOAD_LOCK_CHOICE_H
 
@@ -31,6 +35,7 @@ enum hf_discipline {
     HF_DISCIPLINE_USCL = 3 << 16,
     HF_DISCIPLINE_GLIBCS = 4 << 16,
     HF_DISCIPLINE_EXTENDED = 5 << 16,
+    HF_DISCIPLINE_UNDECIDED = 6 << 16,
 };
 
 struct hf_lock_choice {
@@ -41,16 +46,15 @@ struct hf_lock_choice {
     const struct hf_lock_kind *gate;
 };
 
-// Of mutexes without a rule, and of those with rule 1, 2, ... Chosen by the constructor as the policy says; FlexGuard
-// before.
+// Of mutexes without a rule, and of those with rule 1, 2, ...
 extern struct hf_lock_choice hf_lock_choices[1 + HF_RULES_MAX] __attribute__((visibility("hidden")));
 
 static inline const struct hf_lock_choice *hf_choice_of(const struct hf_mutex *mutex) {
     return &hf_lock_choices[hf_mutex_rule(mutex)];
 }
 
-// For callers that use what the discipline needs. Acquire: pairs with the release of the constructor that has chosen
-// it, while threads that an earlier one has made may be here already.
+// For callers that use what the discipline needs. Acquire: pairs with the release of the thread that has decided it,
+// while others may be here already.
 static inline enum hf_discipline hf_discipline_of(const struct hf_mutex *mutex) {
     return hf_load_acquire(&hf_choice_of(mutex)->discipline);
 }
@@ -62,9 +66,22 @@ static inline const hf_release_count *hf_releases_shown(const struct hf_mutex *m
     return hf_choice_of(mutex)->latency ? &none : &mutex->releases;
 }
 
-// Does Holdfast lock it? False: it is glibc's, by its kind or by the policy.
+// Decides for all mutexes, and gives those their rules that are variables. Threads that come here together find the
+// same. Locks nothing, and waits for nobody.
+void hf_disciplines_decide(void) __attribute__((cold));
+
+static inline void hf_disciplines_be_decided(void) {
+    if (HF_UNLIKELY(hf_load_acquire(&hf_lock_choices[0].discipline) == HF_DISCIPLINE_UNDECIDED))
+        hf_disciplines_decide();
+}
+
+// Does Holdfast lock it? False: it is glibc's, by its kind or by the policy. Each call for a mutex that may be the
+// first one comes here (mutex.c).
 static inline bool hf_mutex_is_interposed(const struct hf_mutex *mutex) {
-    return hf_mutex_is_ours(mutex) && hf_choice_of(mutex)->discipline != HF_DISCIPLINE_GLIBCS;
+    if (!hf_mutex_is_ours(mutex))
+        return false;
+    hf_disciplines_be_decided();
+    return hf_choice_of(mutex)->discipline != HF_DISCIPLINE_GLIBCS;
 }
 
 // Under any other discipline a gate may have its bytes where permits are kept, or have left some there before a fork.

@@ -9,8 +9,8 @@
 //
 // Looked up once, when the interposer is loaded or first needs them: what dlopen brings later is not found.
 //
-// A mutex among the variables gets its number when the interposer's constructor runs, since a mutex may change hands. A
-// reader-writer lock may not: it gets its number at its first use (rwlock_choice.h).
+// A mutex among the variables gets its number before any mutex is locked (lock_choice.h), a reader-writer lock at its
+// first use (rwlock_choice.h).
 #ifndef HF_PRELOAD_LOCK_RULES_H
 #define HF_PRELOAD_LOCK_RULES_H
 

@@ -53,7 +53,7 @@ struct hf_mutex {
             hf_queue_tail queue_tail;
             union {
                 hf_permits_owed permits_owed; // to be given when the mutex is; changed by its owner only
-                struct hf_slices *slices; // not in the tail's place, where a spinner from before the choice may stand
+                struct hf_slices *slices;     // not in the tail's place: u-SCL's waiters spin in that queue, too
             };
         };
         char gate[HF_GATE_BYTES];

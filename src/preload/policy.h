@@ -13,9 +13,8 @@
 //     (deepbind.c)
 //
 // By our constructor, since the program may clear its environment; at the first use if that comes before, since an
-// object must not change hands while it is in use, and constructors that run before ours use them.
-// Mutexes can change hands (preload/mutex_layout.h), so theirs is in lock_choice.h. policy_table.h has what was
-// decided, policy_decision.h decides; here is what the objects ask.
+// object must not change hands while it is in use, and constructors that run before ours use them. What lock a mutex
+// is says lock_choice.h. policy_table.h has what was decided, policy_decision.h decides; here is what the objects ask.
 #ifndef HF_PRELOAD_POLICY_H
 #define HF_PRELOAD_POLICY_H
 

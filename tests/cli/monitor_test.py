@@ -236,6 +236,14 @@ def start_waiting(socket):
         program.communicate()
 
 
+# Threads of an earlier constructor spin for a mutex when the interposer's begins (early_threads_test.c).
+@pytest.mark.parametrize("lock", ["flexguard", "ttas", "mcs", "uscl"])
+def test_mutexes_do_not_change_hands_at_the_start(start_service, socket, lock):
+    start_service()
+    interposed = {**environment(socket), "LD_PRELOAD": str(INTERPOSER), "HOLDFAST_CONF": f"mutex:{lock}"}
+    assert subprocess.run([os.environ["EARLY_THREADS"], "pair", "20"], env=interposed, check=False).returncode == 0
+
+
 # These two were shown able to fail without the call of hf_register_later.
 def test_a_program_finds_a_service_that_starts_after_it(start_service, start_waiting, socket):
     program = start_waiting()
