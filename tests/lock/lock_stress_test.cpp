@@ -66,10 +66,10 @@ TEST_P(stress, MixesEveryWayToTakeIt) {
         entered++;
     };
     // A machine with other work changes modes less often.
-    std::uint64_t began_ns = hf_monotonic_ns();
+    patience left;
     do {
         run_team(once);
-    } while (modes.changes() <= enough_changes && !is_over(began_ns));
+    } while (modes.changes() <= enough_changes && !left.is_over());
     EXPECT_EQ(pair.first, entered);
     EXPECT_GT(modes.changes(), enough_changes);
 }

@@ -121,10 +121,10 @@ protected:
 
     // A slow machine finds it hot later.
     void run_team(const std::function<void(int)> &once) {
-        std::uint64_t began_ns = hf_monotonic_ns();
+        patience left;
         do {
             preempted_team(runs).run("reader-writer", once);
-        } while (comes_to_leave_it && !was_left_to_others() && !is_over(began_ns));
+        } while (comes_to_leave_it && !was_left_to_others() && !left.is_over());
     }
 
     void expect_all_was_counted() const {
