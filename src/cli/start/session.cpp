@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -16,12 +17,10 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "base/signals_blocked.hpp"
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
 #include "cli/common/nearest_name.hpp"
 #include "cli/start/invoker.hpp"
-#include "cli/start/spare_time.hpp"
 #include "config/policy_text.h"
 #include "hint/registration.h"
 #include "hint/yield_handler.h"
@@ -114,7 +113,7 @@ void session::make_monitor() {
     }
 }
 
-session::session(monitor_comes when) : service_(service_for_programs()), nice_(getpriority(PRIO_PROCESS, 0)) {
+session::session(monitor_comes when) : service_(service_for_programs()) {
     if (!uses_service() && when == monitor_comes::first)
         make_monitor();
     std::optional<invoker> user = invoker_before_sudo();
@@ -127,59 +126,24 @@ session::session(monitor_comes when) : service_(service_for_programs()), nice_(g
     }
     if (!uses_service() && when == monitor_comes::when_needed) {
         state_ = state::not_needed;
-        server_->expect_monitor({.load = [this] { load_monitor(); }, .wait = [this] { wait_for_monitor(); }});
+        // Programs that come again are those whose threads go on sleeping for locks.
+        server_->expect_monitor(
+            {.load = [this] { load_monitor(); }, .wait = [this] { loading_.hurry_after(loading_in_spare_time); }});
     }
-}
-
-session::~session() {
-    hurry_loading();
-    std::lock_guard guard(ending_);
-    ends_ = true;
 }
 
 void session::load_monitor() {
-    std::lock_guard guard(ending_);
-    if (ends_)
-        return;
     state_ = state::loading;
-    began_loading_ = std::chrono::steady_clock::now();
-    signals_blocked in_the_thread;
-    loader_ = std::jthread([this] {
-        load_in_spare_time();
+    auto make = [this] {
+        try {
+            make_monitor();
+        } catch (const std::exception &) { // there is no memory: as good as none
+        }
+    };
+    loading_.begin(make, [this] {
         server_->begin(monitor_.get());
         state_ = state::settled;
     });
-}
-
-// In the loader, which holds no lock meanwhile: whoever wanted that would wait for spare time, too. The server's thread
-// has made it, and has raised its own priority if it may.
-void session::load_in_spare_time() {
-    bool may_be_raised = getpriority(PRIO_PROCESS, 0) < nice_;
-    setpriority(PRIO_PROCESS, 0, nice_);
-    if (may_be_raised) {
-        loading_thread_ = gettid();
-        use_spare_time();
-        if (hurries_)
-            hurry(gettid());
-    }
-    try {
-        make_monitor();
-    } catch (const std::exception &) { // there is no memory: as good as none
-    }
-    loading_thread_ = 0;
-    hurry(gettid());
-}
-
-void session::hurry_loading() {
-    hurries_ = true;
-    if (pid_t loads = loading_thread_; loads != 0)
-        hurry(loads);
-}
-
-// A program whose threads go on sleeping for locks.
-void session::wait_for_monitor() {
-    if (std::chrono::steady_clock::now() - began_loading_ > loading_in_spare_time)
-        hurry_loading();
 }
 
 std::vector<left_out_part> session::left_out() const {

@@ -4,18 +4,14 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <sys/types.h>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "cli/start/spare_time_work.hpp"
 #include "monitor/client/service_report.hpp"
 #include "monitor/monitor.hpp"
 #include "monitor/server/monitor_server.hpp"
@@ -64,8 +60,8 @@ public:
     // The session takes as long to be destroyed as loading takes.
     bool is_loading() const { return state_ == state::loading; }
     // What loads does not wait for CPU time that nobody else wants any more: a process ends with its last thread.
-    void hurry_loading();
-    ~session();
+    void hurry_loading() { loading_.hurry(); }
+    ~session() { loading_.end(); }
 
     bool has_monitor() const { return uses_service() || monitor_; }
     bool uses_service() const { return service_.is == service_report::state::running; }
@@ -98,22 +94,14 @@ private:
 
     void make_monitor();
     void load_monitor();
-    void load_in_spare_time();
-    void wait_for_monitor();
 
     service_report service_;           // as it was at the beginning
+    spare_time_work loading_;          // outlives the server, whose thread begins it
     std::unique_ptr<monitor> monitor_; // outlives the server
     std::unique_ptr<monitor_server> server_;
     std::string why_no_monitor_;
     std::string refusal_log_;
     std::atomic<state> state_ = state::settled;
-    const int nice_;    // of this command
-    std::mutex ending_; // guards the loader's start
-    bool ends_ = false;
-    std::chrono::steady_clock::time_point began_loading_; // the server's thread's
-    std::atomic<bool> hurries_ = false;
-    std::atomic<pid_t> loading_thread_ = 0; // 0: none that could be hurried
-    std::jthread loader_;
 };
 
 // All lock names that a user may give: "glibc", "default", and the ones of lock_list.def.
