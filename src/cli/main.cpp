@@ -120,12 +120,13 @@ holdfast::cli::ending explain(CLI::App &app, const CLI::ParseError &error) {
                                               : "holdfast " + verb.get_parent()->get_name() + " " + verb.get_name();
     bool is_option = stranger.size() > 1 && stranger.front() == '-';
     std::string name = stranger.substr(0, stranger.find('='));
-    if (dynamic_cast<const CLI::ExtrasError *>(&error) && is_option) {
+    bool lacks_verb = &verb == &app; // whose option none of them can be
+    if (is_option && (lacks_verb || dynamic_cast<const CLI::ExtrasError *>(&error))) {
         // Of bench it is an option of a workload's own, most often.
         std::string meant = did_you_mean(name, names_of_options(verb));
         say("holdfast: there is no option {}{} {}see '{} --help'\n", name, meant.empty() ? ":" : meant,
             verb.get_name() == "bench" ? "put a workload's own options behind --, or " : "", full_name);
-    } else if (&verb == &app && !stranger.empty()) {
+    } else if (lacks_verb && !stranger.empty()) {
         std::string meant = did_you_mean(stranger, names_of_verbs(app));
         say("holdfast: there is no '{}' to do{} see 'holdfast --help'\n", stranger, meant.empty() ? ":" : meant);
     } else if (dynamic_cast<const CLI::ExtrasError *>(&error)) {

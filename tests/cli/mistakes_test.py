@@ -23,6 +23,8 @@ from conftest import COMMAND, assert_usage_error
     (["docotr"], ["did you mean 'doctor'?"]),
     (["mon"], ["did you mean 'monitor'?"]),
     (["frobnicate"], ["there is no 'frobnicate' to do", "holdfast --help"]),
+    (["--conf", "mutex"], ["there is no option --conf", "holdfast --help"]),
+    (["--versio"], ["there is no option --versio", "did you mean '--version'?"]),
     (["run", "--nope", "--", "true"], ["there is no option --nope", "holdfast run --help"]),
     (["run", "--stat", "--", "true"], ["there is no option --stat", "did you mean '--stats'?"]),
     (["compare", "--round=3", "--", "true"], ["there is no option --round", "did you mean '--rounds'?"]),
