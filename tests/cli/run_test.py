@@ -119,7 +119,7 @@ def busy_cpu():
 
 @pytest.mark.usefixtures("busy_cpu")
 def test_a_monitor_is_loaded_where_no_cpu_is_idle(start_holdfast):
-    """Shown able to fail: without hurry() in session::hurry_loading."""
+    """Shown able to fail: without hurry() in spare_time_work::hurry_after."""
     test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast)
 
 

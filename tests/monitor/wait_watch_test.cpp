@@ -4,10 +4,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <memory>
 #include <mutex>
 #include <sched.h>
 #include <string>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <tuple>
@@ -145,6 +148,73 @@ TEST(wait_watch, FollowsWhatIsForked) {
     }
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
+}
+
+// A word that two threads hand to each other, each by a sleep.
+class ball {
+public:
+    // Returns how often the calling thread slept.
+    long play(std::uint32_t side, int times) {
+        rusage before{}, after{};
+        getrusage(RUSAGE_THREAD, &before);
+        for (int i = 0; i < times; i++) {
+            while (at_ != side)
+                syscall(SYS_futex, &at_, FUTEX_WAIT_PRIVATE, 1 - side, nullptr, nullptr, 0);
+            at_ = 1 - side;
+            syscall(SYS_futex, &at_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+        }
+        getrusage(RUSAGE_THREAD, &after);
+        return after.ru_nvcsw - before.ru_nvcsw;
+    }
+    std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(&at_); }
+
+private:
+    std::atomic<std::uint32_t> at_ = 0;
+};
+
+// Shown able to fail: with THINNED_BY for a weight of 1.
+TEST(wait_watch, WaitsThatAreChosenStandForAll) {
+    auto watch = watch_or_skip({.all_of_slot = 1});
+    ASSERT_TRUE(watch->follow(getpid()));
+    ball thrown;
+    std::atomic<bool> over = false;
+    std::atomic<long> slept = 0;
+    std::thread one([&] { slept += thrown.play(0, 40000); });
+    std::thread other([&] {
+        slept += thrown.play(1, 40000);
+        over = true;
+    });
+    double told = 0;
+    bool ends = false;
+    while (!ends) {
+        ends = over;
+        for (const seen_event &each : read_all(*watch))
+            told += each.event.kind == HF_WAIT_BEGINS && each.event.address == thrown.address() ? each.event.weight : 0;
+        usleep(1000);
+    }
+    one.join();
+    other.join();
+    ASSERT_GT(slept, 10000) << "too few sleeps to tell by";
+    EXPECT_NEAR(told / static_cast<double>(slept), 1, 0.4) << slept; // five standard deviations and more
+}
+
+// Shown able to fail: without slots of words.
+TEST(wait_watch, WaitsThatAreRareStandForThemselves) {
+    auto watch = watch_or_skip({.all_of_slot = 0});
+    ASSERT_TRUE(watch->follow(getpid()));
+    std::uint32_t never = 0;
+    constexpr int waits = 10;
+    for (int i = 0; i < waits; i++) {
+        usleep(110 * 1000); // more than a slot of words
+        timespec shortly{.tv_sec = 0, .tv_nsec = 1000 * 1000};
+        syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &shortly, nullptr, 0);
+    }
+    int told = 0;
+    for (const seen_event &each : read_all(*watch)) {
+        told += each.event.kind == HF_WAIT_BEGINS;
+        EXPECT_EQ(each.event.weight, 1u);
+    }
+    EXPECT_EQ(told, waits);
 }
 
 TEST(wait_watch, KnowsNoProcessThatIsNotThere) {

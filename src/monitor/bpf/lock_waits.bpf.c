@@ -8,16 +8,18 @@
 //        +------------------------------------------------------------+-------------------------------+
 //               switched in: HF_WAIT_ENDS
 //
-// Not every wait is chosen: on each CPU the first so many of each time slot, and of the rest one in HF_THINNED_BY, by
-// chance. How likely a wait is to be chosen depends on what was before it alone, never on how long it takes, and it
-// stands for as many as it was chosen of: so sums are right on average.
+// Not every wait is chosen: on each CPU the first so many of each short slot, the first for some words of each long
+// one, and of the rest one in THINNED_BY, by chance. How likely a wait is to be chosen depends on what was before it
+// alone, never on how long it takes, and it stands for as many as it was chosen of: so sums are right on average. And
+// they are near the truth: waits that take long are few, and so each stands for itself, whoever else waits.
 #include "monitor/bpf/futex_call.bpf.h"
 #include "monitor/bpf/wait_events.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { EVENT_BYTES = 16 * 1024 * 1024 };
-enum { SLOT_NS = 10 * 1000 * 1000, THINNED_BY = 64 };
+enum { SLOT_NS = 10 * 1000 * 1000, SLOT_OF_WORDS_NS = 100 * 1000 * 1000, THINNED_BY = 64 };
+enum { SLOT_OF_SLEEPS, SLOT_OF_LOCKS, FIRST_SLOT_OF_WORDS, SLOTS_OF_WORDS = 16 };
 enum { CHUNK_BYTES = 512 }; // what is read at once: all or nothing
 
 struct wait_mark {
@@ -53,10 +55,11 @@ struct slot {
     uint64_t chosen;
 };
 
-// One for sleeps that are not for locks, and one for those that are: idle threads' are not to crowd out locks.
+// One for sleeps that are not for locks, and one for those that are: idle threads' are not to crowd out locks. And one
+// for each group of words: a lock that is waited for a thousand times a second is not to crowd out any other.
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 2);
+    __uint(max_entries, FIRST_SLOT_OF_WORDS + SLOTS_OF_WORDS);
     __type(key, uint32_t);
     __type(value, struct slot);
 } slots SEC(".maps");
@@ -75,20 +78,31 @@ static bool is_recorded(struct task_struct *task) {
     return leader->bpf_storage && bpf_task_storage_get(&recorded, leader, 0, 0);
 }
 
-// How many waits this one stands for; 0: it is not chosen.
-static uint32_t weight_now(uint64_t now_ns, bool for_lock) {
-    uint32_t which = for_lock;
+static bool has_room(uint32_t which, uint64_t now_ns, uint64_t length_ns, uint64_t room) {
     struct slot *slot = bpf_map_lookup_elem(&slots, &which);
     if (!slot)
-        return 0;
-    if (now_ns - slot->begun_ns >= SLOT_NS) {
+        return false;
+    if (now_ns - slot->begun_ns >= length_ns) {
         slot->begun_ns = now_ns;
         slot->chosen = 0;
     }
-    if (slot->chosen < all_of_slot) {
-        slot->chosen++;
+    if (slot->chosen >= room)
+        return false;
+    slot->chosen++;
+    return true;
+}
+
+// A word may have the same address in each process of a program.
+static uint32_t slot_of_word(const struct task_struct *task, const struct futex_wait *wait) {
+    uint64_t mixed = (wait->address / 4 + task->tgid) * 0x9e3779b97f4a7c15ull; // Fibonacci hashing
+    return FIRST_SLOT_OF_WORDS + (mixed >> 32) % SLOTS_OF_WORDS;
+}
+
+// How many waits this one stands for; 0: it is not chosen.
+static uint32_t weight_now(const struct task_struct *task, const struct futex_wait *wait, uint64_t now_ns) {
+    if (has_room(slot_of_word(task, wait), now_ns, SLOT_OF_WORDS_NS, 1) ||
+        has_room(wait->for_lock ? SLOT_OF_LOCKS : SLOT_OF_SLEEPS, now_ns, SLOT_NS, all_of_slot))
         return 1;
-    }
     return bpf_get_prandom_u32() % THINNED_BY == 0 ? THINNED_BY : 0;
 }
 
@@ -154,7 +168,7 @@ static void wait_begins(struct task_struct *task) {
     if (!sleeps_in_futex(task, &wait) || (locks_alone && !wait.for_lock))
         return;
     uint64_t now_ns = bpf_ktime_get_ns();
-    uint32_t weight = weight_now(now_ns, wait.for_lock);
+    uint32_t weight = weight_now(task, &wait, now_ns);
     struct bpf_pidns_info numbers = {};
     numbers_of_current(&numbers);
     if (weight == 0 || numbers.tgid == 0)
