@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <new>
 #include <string>
 #include <unistd.h>
 
@@ -183,11 +182,8 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     } catch (const failure &error) {
         say("holdfast: {}\n", error.what());
         return error.status();
-    } catch (const std::bad_alloc &) {
-        say("holdfast: there is not enough memory: raise the limit of address space (ulimit -v) or of the cgroup\n");
-        return exit_holdfast_failed;
     } catch (const std::exception &error) {
-        say("holdfast: {}\n", error.what());
+        say("holdfast: {}\n", sentence_of(error));
         return exit_holdfast_failed;
     }
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <vector>
@@ -131,22 +132,36 @@ std::string advice_on_rights() {
     return "the rights are there, so a security module or a container's rules refuse bpf(2): let it through";
 }
 
+// libbpf tries another way where a descriptor is refused, and tells of that.
+bool may_open_few() {
+    constexpr rlim_t needed = 64; // some forty, and a few for others
+    rlimit descriptors{};
+    return getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < needed;
+}
+
 std::string advice(const bpf_refusal &refusal) {
     if (refusal.error == ENOSYS)
         return "use a kernel built with CONFIG_BPF_SYSCALL, and a container that lets bpf(2) through";
     if (refusal.error == EPERM || !own_bpf_rights().suffice())
         return advice_on_rights();
+    if (refusal.error == EMFILE || may_open_few())
+        return "raise the limit of open descriptors (ulimit -n)";
     if (is_too_old())
         return "use Linux " + std::to_string(oldest_major) + "." + std::to_string(oldest_minor) +
                " or later: before, BPF programs at the scheduler's switch can keep no mark on a thread";
     if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-        return "use a kernel built with CONFIG_DEBUG_INFO_BTF";
+        return advice_on_btf();
     if (!refusal.program.empty())
         return "please report this, with what 'holdfast doctor --verbose' prints";
     return "see 'holdfast doctor --verbose'";
 }
 
 } // namespace
+
+std::string advice_on_btf() {
+    return access("/sys/kernel", F_OK) == 0 ? "use a kernel built with CONFIG_DEBUG_INFO_BTF"
+                                            : "mount /sys here, by 'mount -t sysfs sysfs /sys'";
+}
 
 std::string error_text(int error) {
     return error == not_supported_in_kernel ? "not supported by this kernel" : std::strerror(error);

@@ -19,6 +19,9 @@ struct bpf_refusal {
     std::string cause() const;
 };
 
+// What to do where the kernel's type information is not found.
+std::string advice_on_btf();
+
 // An errno in words.
 std::string error_text(int error);
 

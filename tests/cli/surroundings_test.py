@@ -138,6 +138,45 @@ def test_with_few_descriptors_it_says_so(few):
     assert (result.returncode, result.stdout) in [(0, "fine\n"), (125, "")]
 
 
+# Whatever is not enough of them, the program's own end counts, and nobody is told to report it.
+@only_root
+@pytest.mark.parametrize("few", [4, 8, 12, 16])
+@pytest.mark.parametrize("verb", [["run", "--stats", "--", "sh", "-c", "exit 42"],
+                                  ["monitor", "--socket", "{tmp}/socket", "--pins", ""],
+                                  ["record", "-p", "1", "--seconds", "0.1", "-o", "{tmp}/record"]])
+def test_every_verb_says_which_limit_of_descriptors_is_too_low(few, verb, tmp_path):
+    words = [word.format(tmp=tmp_path) for word in verb]
+    command = ["sh", "-c", f'ulimit -n {few}; exec "$@"', "sh", COMMAND, *words]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert "please report" not in result.stderr
+    if result.returncode == 125:
+        assert "ulimit -n" in result.stderr
+    else:
+        assert result.returncode == 42 and verb[0] == "run"
+
+
+# BTF is in /sys: what is missing is not a kernel.
+@only_root
+@pytest.mark.parametrize("verb", [["doctor"], ["run", "--stats", "--", "true"],
+                                  ["monitor", "--socket", "/nowhere/socket"],
+                                  ["record", "-p", "1", "--seconds", "0.1", "-o", "/dev/null"]])
+def test_without_sys_it_says_so(verb):
+    result = subprocess.run(["unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$@"', "sh", COMMAND, *verb],
+                            capture_output=True, text=True, check=False, timeout=100)
+    said = result.stdout + result.stderr
+    assert "mount /sys" in said and "CONFIG_DEBUG_INFO_BTF" not in said
+
+
+@pytest.mark.parametrize("verb", [["run", "--stats", "--", "true"], ["monitor", "--socket", "/nowhere/socket"],
+                                  ["record", "-p", "1", "--seconds", "0.1", "-o", "/dev/null"]])
+def test_in_a_user_namespace_it_says_so(verb):
+    result = subprocess.run(["unshare", "--user", "--map-root-user", COMMAND, *verb], capture_output=True, text=True,
+                            check=False, timeout=100)
+    if "unshare failed" in result.stderr:
+        pytest.skip("no user namespaces here")
+    assert "user namespace" in result.stderr and "run as root" not in result.stderr
+
+
 def test_with_little_memory_it_says_so():
     result = subprocess.run(["sh", "-c", f"ulimit -v 20000; exec {COMMAND} run --stats -- echo fine"],
                             capture_output=True, text=True, check=False)
@@ -145,7 +184,7 @@ def test_with_little_memory_it_says_so():
     assert (result.returncode, result.stdout) in [(0, "fine\n"), (125, "")]
 
 
-# It would have a monitor that is gone; the manual says so, and --stats.
+# As a daemon leaves its starter: it would have a monitor that is gone; the manual says so, and --stats.
 @only_root
 def test_stats_tell_of_processes_that_are_left_behind(holdfast, compiled, tmp_path):
     del compiled

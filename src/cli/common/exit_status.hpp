@@ -3,7 +3,12 @@
 // holdfast itself failed; 126 and 127 as env(1): the program can't be executed, or is not found.
 #pragma once
 
+#include <cerrno>
+#include <exception>
+#include <new>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 namespace holdfast::cli {
 
@@ -32,5 +37,14 @@ public:
 private:
     int status_;
 };
+
+// What has happened, and what to do where a limit is in the way. One sentence.
+inline std::string sentence_of(const std::exception &error) {
+    if (dynamic_cast<const std::bad_alloc *>(&error))
+        return "there is not enough memory: raise the limit of address space (ulimit -v) or of the cgroup";
+    auto *refused = dynamic_cast<const std::system_error *>(&error);
+    bool by_limit = refused && refused->code() == std::error_code(EMFILE, std::generic_category());
+    return std::string(error.what()) + (by_limit ? "; raise the limit of open descriptors (ulimit -n)" : "");
+}
 
 } // namespace holdfast::cli

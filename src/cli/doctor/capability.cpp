@@ -35,7 +35,7 @@ capability btf() {
             .title = "kernel type information (BTF)",
             .present = present,
             .detail = present ? path : fmt::format("{} does not exist", path),
-            .remedy = present ? "" : "use a kernel built with CONFIG_DEBUG_INFO_BTF",
+            .remedy = present ? "" : advice_on_btf(),
             .for_monitor = true};
 }
 

@@ -204,6 +204,21 @@ void insist_on_monitor(const session &session, const run_options &options) {
                                   session.why_no_monitor()));
 }
 
+// The program has ended: what can't be told of it does not change how.
+void tell_what_was(const session &session, const run_options &options, const std::vector<lock_rule> &rules,
+                   const spin_watch *spinning) {
+    try {
+        if (options.wanted.stats && spinning)
+            print_spinning(spinning->totals());
+        if (options.wanted.stats)
+            print_stats(session, options, rules);
+        else if (isatty(STDERR_FILENO))
+            print_what_was_amiss(session, rules);
+    } catch (const std::exception &error) {
+        say("holdfast: no more can be told of it: {}\n", sentence_of(error));
+    }
+}
+
 ending run(run_options &options) {
     if (options.program.empty())
         throw usage_error("there is no program to run: put it after --, as in 'holdfast run -- ./server'");
@@ -228,12 +243,7 @@ ending run(run_options &options) {
                                                        : spin_watch::detector_comes::when_needed);
     options.wanted.handles_yields = spinning != nullptr;
     ending end = run_child(options.program, with->preload_environment(options.wanted), user);
-    if (options.wanted.stats && spinning)
-        print_spinning(spinning->totals());
-    if (options.wanted.stats)
-        print_stats(*with, options, rules);
-    else if (isatty(STDERR_FILENO))
-        print_what_was_amiss(*with, rules);
+    tell_what_was(*with, options, rules, spinning.get());
     if (!with->is_loading())
         return end;
     // The kernel ends what loads, and takes back what is loaded.
