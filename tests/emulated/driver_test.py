@@ -109,6 +109,10 @@ def test_the_page_tells_each_group():
     assert told(a=result(wrong=run.SKIPPED)).remarks == (f"`lock/a` {run.SKIPPED}",)
 
 
+def test_a_test_may_be_named_alone():
+    assert run.options_of(["lock/scl/a", "posix/uscl"]).groups == ["lock/scl/a", "posix/uscl"]
+
+
 def test_an_unknown_group_is_wrong_usage():
     with pytest.raises(SystemExit) as end:
         run.options_of(["kernel"])

@@ -3,7 +3,7 @@
 
 Shown able to fail: mounts made without a namespace of their own; processes that nobody ends; a page that forgets the
 text behind its part; a trial that failed told as a yes; a trial that has passed carried out again; a run that has
-passed never begun anew; a test whose library was not loaded told as passed.
+passed never begun anew; a test whose library was not loaded told as passed; a failed build told by its last lines.
 """
 
 import os
@@ -82,6 +82,13 @@ def test_a_compiler_that_has_not_been_tried_is_said_or_is_as_the_page_had_it():
     assert "| trixie | gcc-14 | the product | yes | abc1234 |" in second
     assert "| trixie | gcc-12 | the product | no: 1 warnings: a \\| b | 1111111 |" in second
     assert page.with_parts(second, [{**elsewhere, "trials": []}]) == second
+
+
+def test_a_build_that_fails_is_told_by_its_first_error():
+    linked = "[1/2] Linking\nld: /usr/lib/liba.so: undefined reference to `f'\ncollect2: error: ld returned 1\n[2/2]\n"
+    assert trials.first_error(linked) == "liba.so: undefined reference to `f'"
+    assert trials.first_error("a\n../src/a.c:1:2: error: no\nb.c:1:2: error: no\n") == "a.c:1:2: error: no"
+    assert trials.first_error("cmake\nis missing\n") == "cmake / is missing"
 
 
 def test_a_run_goes_on_with_what_has_not_passed(tmp_path):

@@ -77,7 +77,7 @@ class Laboratory:
                                           log=self.chroot.folder / f"{name}.log")
         warnings = sorted(set(re.findall(r"^\S*?([^/\s]+:\d+):\d+: warning: (.*)$", printed, re.MULTILINE)))
         if status:
-            return failed(f"build {name}", f"status {status}: {last_lines(printed)}")
+            return failed(f"build {name}", f"status {status}: {first_error(printed)}")
         told = f"{len(warnings)} warnings: {warnings[0][0]}: {warnings[0][1]}" if warnings else "no warning"
         return Outcome(f"build {name}", not warnings, told)
 
@@ -168,6 +168,12 @@ class Laboratory:
             return failed("conformance", f"{len(wrong)} of {len(tests)} failed: {', '.join(wrong[:5])}")
         return Outcome("conformance", True, f"{len(tests)} tests, {cases} cases" + (
             f"; left out without the command: {', '.join(left_out)}" if left_out else ""))
+
+
+def first_error(printed):
+    """What a build says first of what went wrong; its last lines, where it names nothing."""
+    found = re.search(r"^(?:.*/)?([^/\n]*(?:\berror: |undefined reference to ).*)$", printed, re.MULTILINE)
+    return found[1] if found else last_lines(printed)
 
 
 def verdict(status, printed, wanted):
