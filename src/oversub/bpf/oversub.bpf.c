@@ -271,7 +271,7 @@ void BPF_PROG(oversub_enqueue, struct task_struct *task, uint64_t flags) {
     struct task_context *context = context_of(task);
     __s32 cpu = scx_bpf_task_cpu(task);
     if (!context) {
-        scx_bpf_dsq_insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
+        insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
         return;
     }
     if (context->waiter && is_held(waiter_at(context->waiter), cpu))
@@ -279,9 +279,9 @@ void BPF_PROG(oversub_enqueue, struct task_struct *task, uint64_t flags) {
     charge(task, context);
     uint64_t place = take_place(context, cpu);
     if (flags & SCX_ENQ_LAST) // nobody is there to go first
-        scx_bpf_dsq_insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
+        insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
     else
-        scx_bpf_dsq_insert_vtime(task, (uint64_t)cpu, SLICE_NS, place, flags);
+        insert_at(task, (uint64_t)cpu, SLICE_NS, place, flags);
 }
 
 // The kernel takes the thread back, to move it or to change what it is.
@@ -309,9 +309,9 @@ static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
         charge(task, context);
         context->yielded = false;
         if (at_once && its_cpu == cpu)
-            scx_bpf_dsq_insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
+            insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
         else
-            scx_bpf_dsq_insert_vtime(task, (uint64_t)its_cpu, SLICE_NS, context->vtime, 0);
+            insert_at(task, (uint64_t)its_cpu, SLICE_NS, context->vtime, 0);
     }
     bpf_task_release(task);
     return is_kept;
@@ -345,7 +345,7 @@ static bool take_woken(__s32 cpu, bool is_own) {
 }
 
 static bool take_from(__s32 cpu, bool is_own) {
-    return take_woken(cpu, is_own) || scx_bpf_dsq_move_to_local((uint64_t)cpu);
+    return take_woken(cpu, is_own) || move_to_local((uint64_t)cpu);
 }
 
 struct search {
@@ -378,7 +378,7 @@ SEC("struct_ops/oversub_tick")
 void BPF_PROG(oversub_tick, struct task_struct *task) {
     struct waiter_list *list = woken_at(scx_bpf_task_cpu(task));
     if (list && list->first)
-        task->scx.slice = 0;
+        end_slice(task);
     struct task_context *context = context_of(task);
     if (detects_spinning && context)
         watch_thread(scx_bpf_task_cpu(task), context);

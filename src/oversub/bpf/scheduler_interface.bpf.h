@@ -39,7 +39,6 @@ struct scx_exit_info {
 enum {
     SCX_OPS_ENQ_LAST = 1 << 1,
     SCX_OPS_SWITCH_PARTIAL = 1 << 3,
-    SCX_ENQ_WAKEUP = 1 << 0,
     SCX_KICK_IDLE = 1 << 0,
     SCX_KICK_PREEMPT = 1 << 1,
 };
@@ -54,16 +53,58 @@ static bool is_before(uint64_t one, uint64_t other) {
 }
 
 extern __s32 scx_bpf_create_dsq(uint64_t queue, __s32 node) __ksym;
-extern void scx_bpf_dsq_insert(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t flags) __ksym;
-extern void scx_bpf_dsq_insert_vtime(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t vtime,
-                                     uint64_t flags) __ksym;
-extern bool scx_bpf_dsq_move_to_local(uint64_t queue) __ksym;
 extern __s32 scx_bpf_dsq_nr_queued(uint64_t queue) __ksym;
 extern void scx_bpf_kick_cpu(__s32 cpu, uint64_t flags) __ksym;
 extern __s32 scx_bpf_task_cpu(const struct task_struct *task) __ksym;
-extern __s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, uint64_t flags) __ksym;
 extern uint32_t scx_bpf_nr_cpu_ids(void) __ksym;
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
 extern void bpf_task_release(struct task_struct *task) __ksym;
+
+// Functions that the kernel exchanges. The new ones came with Linux 6.19 and 7.1, and the old ones, and writes to a
+// thread's slice, are to go "in 6.23" (7.3 by today's numbers, which has them still). Of each pair the one that the
+// kernel has is called; where a new one has the old one's name, libbpf from 1.3 on tells them apart by their types, and
+// takes what follows three underscores for no part of the name.
+extern void scx_bpf_dsq_insert(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t flags) __ksym __weak;
+extern bool scx_bpf_dsq_insert___tells(struct task_struct *task, uint64_t queue, uint64_t slice,
+                                       uint64_t flags) __ksym __weak;
+
+static void insert(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t flags) {
+    if (scx_bpf_dsq_insert)
+        scx_bpf_dsq_insert(task, queue, slice, flags);
+    else
+        scx_bpf_dsq_insert___tells(task, queue, slice, flags);
+}
+
+struct scx_bpf_dsq_insert_vtime_args {
+    uint64_t dsq_id, slice, vtime, enq_flags;
+};
+extern bool __scx_bpf_dsq_insert_vtime(struct task_struct *task,
+                                       struct scx_bpf_dsq_insert_vtime_args *arguments) __ksym __weak;
+extern void scx_bpf_dsq_insert_vtime(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t vtime,
+                                     uint64_t flags) __ksym __weak;
+
+static void insert_at(struct task_struct *task, uint64_t queue, uint64_t slice, uint64_t vtime, uint64_t flags) {
+    struct scx_bpf_dsq_insert_vtime_args arguments = {queue, slice, vtime, flags};
+    if (__scx_bpf_dsq_insert_vtime)
+        __scx_bpf_dsq_insert_vtime(task, &arguments);
+    else
+        scx_bpf_dsq_insert_vtime(task, queue, slice, vtime, flags);
+}
+
+extern bool scx_bpf_dsq_move_to_local(uint64_t queue) __ksym __weak;
+extern bool scx_bpf_dsq_move_to_local___flags(uint64_t queue, uint64_t flags) __ksym __weak;
+
+static bool move_to_local(uint64_t queue) {
+    return scx_bpf_dsq_move_to_local ? scx_bpf_dsq_move_to_local(queue) : scx_bpf_dsq_move_to_local___flags(queue, 0);
+}
+
+extern bool scx_bpf_task_set_slice(struct task_struct *task, uint64_t slice) __ksym __weak;
+
+static void end_slice(struct task_struct *task) {
+    if (scx_bpf_task_set_slice)
+        scx_bpf_task_set_slice(task, 0);
+    else
+        task->scx.slice = 0;
+}
 
 #endif
