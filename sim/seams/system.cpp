@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_count.h"
+#include "base/cpu_limit.h"
 #include "base/current_cpu.h"
 #include "base/numa.h"
 #include "base/pause.h"
@@ -98,6 +99,8 @@ std::uint32_t hf_pauses_a_timed_pause = 1;
 unsigned hf_cpus_usable(void) {
     return static_cast<unsigned>(machine()->of().cpus);
 }
+
+std::uint32_t hf_cpu_limit_millis = HF_NO_CPU_LIMIT;
 
 unsigned hf_current_cpu(void) {
     return static_cast<unsigned>(machine()->current_cpu());

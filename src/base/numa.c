@@ -4,80 +4,44 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/system_call.h"
+#include "base/file_reader.h"
 
 struct hf_numa hf_numa;
 
-// A list of ranges like "0-3,8,10-11", read piece by piece: threads with the smallest of stacks come here.
-struct list {
-    int fd; // negative: there is none
-    int used, bytes;
-    char piece[128];
-};
-
-static struct list open_list(const char *path) {
-    return (struct list){.fd = hf_sys_open(path, O_RDONLY | O_CLOEXEC)};
-}
-
-static void close_list(const struct list *list) {
-    if (list->fd >= 0)
-        hf_sys_close(list->fd);
-}
-
-// The next character, or '\0' at the end.
-static char look(struct list *list) {
-    if (list->fd >= 0 && list->used == list->bytes) {
-        long bytes = hf_sys_read(list->fd, list->piece, sizeof(list->piece));
-        list->bytes = bytes > 0 ? (int)bytes : 0;
-        list->used = 0;
-    }
-    return list->used < list->bytes ? list->piece[list->used] : '\0';
-}
-
-static bool next_is_digit(struct list *list) {
-    return look(list) >= '0' && look(list) <= '9';
-}
-
-static unsigned long read_number(struct list *list) {
-    unsigned long number = 0;
-    for (; next_is_digit(list); list->used++)
-        number = number * 10 + (unsigned long)(look(list) - '0');
-    return number;
-}
-
-// False at the list's end.
-static bool next_range(struct list *list, unsigned long *from, unsigned long *to) {
-    if (!next_is_digit(list))
+// Of a list of ranges like "0-3,8,10-11". False at its end.
+static bool next_range(struct hf_file_reader *list, unsigned long *from, unsigned long *to) {
+    if (!hf_file_reader_is_at_digit(list))
         return false;
-    *from = *to = read_number(list);
-    if (look(list) == '-') {
-        list->used++;
-        *to = read_number(list);
+    *from = *to = hf_file_reader_number(list);
+    if (hf_file_reader_look(list) == '-') {
+        hf_file_reader_take(list);
+        *to = hf_file_reader_number(list);
     }
-    list->used += look(list) == ',';
+    if (hf_file_reader_look(list) == ',')
+        hf_file_reader_take(list);
     return true;
 }
 
 static void read_cpus_of(unsigned long node, uint32_t number) {
     char path[64];
     snprintf(path, sizeof path, "/sys/devices/system/node/node%lu/cpulist", node);
-    struct list cpus = open_list(path);
+    struct hf_file_reader cpus = hf_file_reader_open(path);
     for (unsigned long cpu, last; next_range(&cpus, &cpu, &last);) {
         for (; cpu <= last && cpu < HF_NUMA_CPUS_MAX; cpu++)
             hf_store_relaxed(&hf_numa.node_of_cpu[cpu], (uint8_t)(number % HF_NUMA_NODES_MAX));
     }
-    close_list(&cpus);
+    hf_file_reader_close(&cpus);
 }
 
 // Nodes without CPUs (memory alone) get no number. Returns how many have one.
 static uint32_t read_nodes(void) {
-    struct list nodes = open_list("/sys/devices/system/node/has_cpu");
+    struct hf_file_reader nodes = hf_file_reader_open("/sys/devices/system/node/has_cpu");
     uint32_t count = 0;
     for (unsigned long node, last; next_range(&nodes, &node, &last);) {
         for (; node <= last && node < HF_NUMA_CPUS_MAX; node++)
             read_cpus_of(node, count++);
     }
-    close_list(&nodes);
+    hf_file_reader_close(&nodes);
     return count == 0 ? 1 : count < HF_NUMA_NODES_MAX ? count : HF_NUMA_NODES_MAX;
 }
 

@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/current_cpu.h"
 #include "hint/hint_page.h"
+#include "thread/thread_record.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,8 +45,10 @@ static inline bool hf_is_in_switch_storm(void) {
 }
 
 // Spinning pays while every lock holder and every next waiter is running (paper, section 3), and, beyond the paper,
-// while nobody else wants the CPU that the waiter spins on (docs/flexguard.md).
+// while nobody else wants the CPU that the waiter spins on, nor the CPU time that it takes (docs/flexguard.md).
 static inline bool hf_spinning_pays(void) {
+    if (HF_UNLIKELY(hf_cpu_time_is_limited()))
+        return false;
     const struct hf_hint_page *page = hf_load_relaxed(&hf_hint);
     // Both loads at each question: the group may be moved to another scope at any time (scope.S1). One answer may be as
     // old as the time between the two.

@@ -18,6 +18,7 @@
 
 #include "base/atomic.h"
 #include "base/cpu.h"
+#include "base/cpu_limit.h"
 #include "hint/hint_page.h"
 #include "thread/reads_held.h"
 #include "thread/thread_number.h"
@@ -266,6 +267,12 @@ void hf_thread_records_stay_left(void);
 
 // How many have one now, those included that have left theirs behind.
 extern uint32_t hf_threads_with_records __attribute__((visibility("hidden")));
+
+// Can they use up a limit of CPU time (base/cpu_limit.h)? Then whoever polls takes from those that work, on another CPU
+// too, as with more threads than CPUs on the same one.
+static inline bool hf_cpu_time_is_limited(void) {
+    return UINT64_C(1000) * hf_load_relaxed(&hf_threads_with_records) > hf_load_relaxed(&hf_cpu_limit_millis);
+}
 
 // Has no second thread had a record yet, here or in the processes that this one was forked from?
 bool hf_thread_was_always_alone(void);

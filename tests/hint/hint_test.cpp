@@ -20,13 +20,18 @@ protected:
         page_->version = HF_HINT_VERSION;
         page_->monitor_state = HF_MONITOR_ALIVE;
         page_->heartbeat_ns = in_an_hour_ns();
+        hf_cpu_limit_millis = HF_NO_CPU_LIMIT; // the machine's may be less than a CPU
     }
-    ~hint() override { hf_hint_listen_to(nullptr); }
+    ~hint() override {
+        hf_hint_listen_to(nullptr);
+        hf_cpu_limit_millis = limit_;
+    }
 
     // When a heart beats that is not to be late, however long this machine lets us wait.
     static uint64_t in_an_hour_ns() { return hf_monotonic_ns() + 3'600'000'000'000; }
 
     std::unique_ptr<hf_hint_page> page_;
+    uint32_t limit_ = hf_cpu_limit_millis;
 };
 
 TEST_F(hint, WithoutAMonitorSpinningNeverPays) {
@@ -52,6 +57,18 @@ TEST_F(hint, SpinningDoesNotPayWhereOthersWantTheCpu) {
     for (auto &cpu : page_->cpu)
         cpu.runnable = 2;
     EXPECT_FALSE(hf_spinning_pays());
+}
+
+// Shown able to fail: with hf_spinning_pays not asking; with a limit that one thread can't use up taken for one.
+TEST_F(hint, SpinningDoesNotPayWhereThreadsCanUseUpALimit) {
+    hf_self(); // the one thread that has a record
+    hf_hint_listen_to(page_.get());
+    hf_cpu_limit_millis = 1000;
+    EXPECT_TRUE(hf_spinning_pays()) << "one thread, a limit of one CPU";
+    hf_cpu_limit_millis = 999;
+    EXPECT_FALSE(hf_spinning_pays());
+    hf_cpu_limit_millis = HF_NO_CPU_LIMIT;
+    EXPECT_TRUE(hf_spinning_pays());
 }
 
 TEST_F(hint, SpinningDoesNotPayInAStormOfSwitches) {

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <thread>
 
+#include "base/cpu_limit.h"
 #include "cli/common/exit_status.hpp"
 #include "cli/common/install.hpp"
 #include "cli/common/say.hpp"
@@ -37,7 +38,8 @@ struct doctor_options {
 struct findings {
     std::string kernel;
     unsigned cpus = 0;
-    std::string interposer; // empty: there is none that can be preloaded
+    std::optional<double> cpu_limit; // in CPUs, where that is less
+    std::string interposer;          // empty: there is none that can be preloaded
     std::string why_no_interposer;
     object_fits objects;
     std::vector<capability> capabilities;
@@ -88,6 +90,8 @@ findings examine() {
     findings found;
     found.kernel = kernel_release();
     found.cpus = std::thread::hardware_concurrency();
+    if (hf_cpu_limit_millis != HF_NO_CPU_LIMIT)
+        found.cpu_limit = hf_cpu_limit_millis / 1000.0;
     try {
         found.interposer = preloadable_library().string();
     } catch (const failure &problem) {
@@ -138,6 +142,10 @@ void print(const findings &found) {
     if (may_come(found.service.is))
         fmt::print("  programs that are preloaded already look for it again, less and less often\n");
     fmt::print("mode: {}\n  {}\n", found.mode, found.why);
+    if (found.cpu_limit)
+        fmt::print("  but CPU time is limited to {:.3g} CPUs here (cgroups), which pollers would use up: of a program "
+                   "with more threads waiters sleep\n",
+                   *found.cpu_limit);
     if (!found.remedy.empty())
         fmt::print("  for better: {}\n", found.remedy);
     else
@@ -149,6 +157,7 @@ void print_json(const findings &found, bool with_logs) {
     out["version"] = hf_version();
     out["kernel"] = found.kernel;
     out["cpus"] = found.cpus;
+    out["cpu_limit"] = found.cpu_limit ? nlohmann::ordered_json(*found.cpu_limit) : nlohmann::ordered_json();
     out["interposer"] = found.interposer.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(found.interposer);
     out["why_no_interposer"] = found.why_no_interposer;
     out["objects"] = {{"fit", found.objects}, {"detail", about_objects_left(found.objects)}};

@@ -7,6 +7,7 @@
 #include <span>
 #include <unistd.h>
 
+#include "base/cpu_limit.h"
 #include "cli/common/exit_status.hpp"
 #include "cli/common/options.hpp"
 #include "cli/common/say.hpp"
@@ -179,6 +180,9 @@ void print_stats(const session &session, const run_options &options, const std::
     print_counters(session, options.wanted.lock);
     if (session.counters().acquisitions == 0)
         say("  nothing was counted: {}\n", why_nothing_was_counted(options.program.front()));
+    if (hf_cpu_limit_millis != HF_NO_CPU_LIMIT)
+        say("  CPU time is limited to {:.3g} CPUs: of more threads waiters slept rather than polled\n",
+            hf_cpu_limit_millis / 1000.0);
     if (asks_for_longer_slices(options.wanted.conf))
         print_slices(session.counters().steps[HF_COUNTED_SLICE_GIVEN_BACK]);
     if (session.has_monitor())

@@ -60,7 +60,7 @@ static enum hf_wait_step next_at_hot(struct hf_wait_state *state, struct hf_lock
     if (step != HF_WAIT_PAUSE || !state->defer.found_hot || !hf_yields_are_left(&state->yields))
         return poll_hot(state, step);
     state->releases = sample->releases;
-    if (sample->cpu == HF_CPU_FOREIGN && hf_history_batches_clearly_pay(history, lock))
+    if ((sample->cpu == HF_CPU_FOREIGN || state->yields.limited) && hf_history_batches_clearly_pay(history, lock))
         return timed_sleep(state, HF_AT_SLEEP_END, hf_yields_next_sleep(&state->yields), sample);
     if (sample->cpu != HF_CPU_OWN)
         return poll_hot(state, step);

@@ -61,10 +61,12 @@ static inline bool hf_may_yield(const struct hf_thread_record *self, uint32_t de
 struct hf_yields {
     uint64_t slept_ns;
     uint32_t last_ns; // the length that the last one was to have; 0: there was none
+    bool limited;     // CPU time is (hf_cpu_time_is_limited)
 };
 
 static inline struct hf_yields hf_yields_begin(bool may_yield) {
-    return (struct hf_yields){.slept_ns = may_yield ? 0 : (uint64_t)HF_YIELDS_NS, .last_ns = 0};
+    return (struct hf_yields){
+        .slept_ns = may_yield ? 0 : (uint64_t)HF_YIELDS_NS, .last_ns = 0, .limited = hf_cpu_time_is_limited()};
 }
 
 static inline bool hf_yields_are_left(const struct hf_yields *yields) {
@@ -76,7 +78,8 @@ static inline uint32_t hf_yields_next_sleep(struct hf_yields *yields) {
     uint32_t twice = 2 * yields->last_ns;
     if (twice < HF_YIELD_FIRST_NS)
         twice = HF_YIELD_FIRST_NS;
-    yields->last_ns = twice < HF_YIELD_LONGEST_NS ? twice : (uint32_t)HF_YIELD_LONGEST_NS;
+    uint32_t longest = yields->limited ? HF_YIELD_FIRST_NS : HF_YIELD_LONGEST_NS;
+    yields->last_ns = twice < longest ? twice : longest;
     return yields->last_ns;
 }
 

@@ -4,8 +4,8 @@
 // Shown able to fail, each by rows of the table: a budget that is spent keeps a waiter in the queue; a waiter that
 // comes samples a lock that is known to be slow; polls of the hot lock that never end, and one that goes on although
 // the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a
-// timed sleep although batches do not pay, or the lock was not released; a designated waker that had slept for long; a
-// reader-writer lock's waiter that announces.
+// timed sleep although batches do not pay, or the lock was not released, and none where CPU time is limited; a
+// designated waker that had slept for long; a reader-writer lock's waiter that announces.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -203,6 +203,15 @@ const std::vector<row> rows = {
          s.history.free_word.rate[HF_HISTORY_DEFER] = rate_usual;
      },
      HF_WAIT_PAUSE, HF_AT_HOT, 3},
+    {"CPU time is limited", HF_AT_HOT, [](auto &s) { s.state.yields.limited = true; }, HF_WAIT_TIMED_SLEEP,
+     HF_AT_SLEEP_END},
+    {"and batches do not clearly pay, and its own process wants the CPU", HF_AT_HOT,
+     [](auto &s) {
+         s.state.yields.limited = true;
+         s.sample.cpu = HF_CPU_OWN;
+         s.history.free_word.rate[HF_HISTORY_DEFER] = rate_usual;
+     },
+     HF_WAIT_YIELD, HF_AT_YIELD_END},
     {"yielded", HF_AT_YIELD_END, [](auto &s) { s.sample.now_ns += HF_COLD_NS; }, HF_WAIT_PAUSE, HF_AT_HOT,
      HF_HOT_PAUSES},
     {"yielded, where threads poll under locks, and it is hot no more", HF_AT_YIELD_END,

@@ -2,7 +2,8 @@
 // How long a waiter for a hot lock sleeps on a CPU that others want (wait.P3).
 //
 // Shown able to fail, each by the test named: sleeps of one length, and the first one zero (AreTwiceAsLongEachTime); no
-// longest sleep (AreNoLongerThanASchedulersSlice); `slept_ns` not added to (EndInAWait); for a thread that asks
+// longest sleep (AreNoLongerThanASchedulersSlice); twice as long whatever the limit
+// (AreOfOneLengthWhereCpuTimeIsLimited); `slept_ns` not added to (EndInAWait); for a thread that asks
 // (AreNotForAll, AreNotForWhoHoldsAnotherLock, AreNotForWhoStandsInAQueue); counted in 32 bits (AreAsLongAsTheyWere).
 // When a waiter sleeps so is next_step_test's.
 #include <gtest/gtest.h>
@@ -23,6 +24,15 @@ TEST(yield_policy, AreNoLongerThanASchedulersSlice) {
     for (int i = 0; i < 100; i++)
         EXPECT_LE(hf_yields_next_sleep(&yields), static_cast<uint32_t>(HF_YIELD_LONGEST_NS));
     EXPECT_EQ(hf_yields_next_sleep(&yields), static_cast<uint32_t>(HF_YIELD_LONGEST_NS));
+}
+
+TEST(yield_policy, AreOfOneLengthWhereCpuTimeIsLimited) {
+    hf_self(); // a thread that has a record counts
+    hf_cpu_limit_millis = 1;
+    hf_yields yields = hf_yields_begin(true);
+    hf_cpu_limit_millis = HF_NO_CPU_LIMIT;
+    for (int i = 0; i < 3; i++)
+        EXPECT_EQ(hf_yields_next_sleep(&yields), static_cast<uint32_t>(HF_YIELD_FIRST_NS));
 }
 
 TEST(yield_policy, EndInAWait) {
