@@ -58,6 +58,17 @@ long now_ms() {
     return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
+// Time as the supervisor has seen it pass: a machine that was stopped, or whose clock has leapt, as an emulated one's
+// may, has used up nobody's patience.
+std::atomic<long> seen_ms = 0;
+
+void see_time_pass() {
+    static long looked_ms = now_ms();
+    const long now = now_ms();
+    seen_ms += std::min(now - looked_ms, 1000L);
+    looked_ms = now;
+}
+
 // --- the objects
 
 struct object {
@@ -219,7 +230,7 @@ struct worker {
     timespec soon(clockid_t clock) { return chance(8) ? long_ago : from_now(clock, static_cast<long>(below(4))); }
     void enter(const char *what, const object &where) {
         at = &where;
-        since_ms = now_ms();
+        since_ms = seen_ms.load();
         call = what;
     }
     void leave() { call = nullptr; }
@@ -794,7 +805,8 @@ bool report_waiting(const worker &one, long now) {
 
 // Says who waits for what, when one has waited for longer than anything can take.
 void watch() {
-    const long now = now_ms();
+    see_time_pass();
+    const long now = seen_ms;
     auto stuck = [&](const worker &one) {
         return !one.ended && one.call.load() && static_cast<double>(now - one.since_ms) > options.patience_s * 1000;
     };
