@@ -32,9 +32,9 @@ struct stage {
     std::uint32_t done;
 };
 
-// Instructions for which a thread may be counted although it neither holds the lock nor is next, for each call: 26
+// Instructions for which a thread may be counted although it neither holds the lock nor is next, for each call: 32
 // without optimisation, where an unlock has stored FREE and looks for sleepers.
-constexpr int allowed_early_or_late = 32;
+constexpr int allowed_early_or_late = 40;
 
 // The page behind the vDSO's clock is written at each tick, and a reader that finds it written begins again. On a slow
 // machine a tick is fewer steps than a reading, so that a stepped reader never ends; a system call is one step.
@@ -149,7 +149,7 @@ TEST_F(single_step, NextWaiterIsCountedAtEveryInstruction) {
     EXPECT_TRUE(given_back);
     EXPECT_GT(holding, 10);
     // Only the way to the head may go uncounted.
-    EXPECT_LE(waiting - counted_waiting, 1000); // without optimisation some 630
+    EXPECT_LE(waiting - counted_waiting, 1500); // without optimisation some 1010, with it 470
     std::printf("%d instructions as a waiter, %d counted; %d as the holder, all counted\n", waiting, counted_waiting,
                 holding);
 }
