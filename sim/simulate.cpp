@@ -52,10 +52,13 @@ cli::result_record make_record(const options &told, const sim::measurement &figu
     if (told.settings.work_us >= 0)
         record.arguments = fmt::format("--work-us {}", told.settings.work_us);
     bench::histogram wait_ns;
+    double waiting_ns = 0; // the longest wait that has not ended
     std::vector<double> operations, held;
     double sum = 0, held_sum = 0;
     for (const auto &one : figures.threads()) {
         wait_ns.merge(one.wait_ns);
+        if (one.asked_ns != 0 && one.asked_ns < figures.end_ns()) // a CPU's clock may be past the end
+            waiting_ns = std::max(waiting_ns, static_cast<double>(figures.end_ns() - one.asked_ns));
         operations.push_back(static_cast<double>(one.operations));
         held.push_back(static_cast<double>(one.held_ns));
         sum += operations.back();
@@ -71,7 +74,7 @@ cli::result_record make_record(const options &told, const sim::measurement &figu
         record.wait_p50_ns = static_cast<double>(wait_ns.quantile(0.5));
         record.wait_p99_ns = static_cast<double>(wait_ns.quantile(0.99));
         record.wait_p999_ns = static_cast<double>(wait_ns.quantile(0.999));
-        record.wait_max_ns = static_cast<double>(wait_ns.max());
+        record.wait_max_ns = std::max(waiting_ns, static_cast<double>(wait_ns.max()));
         wait_ns.visit_buckets(
             [&](std::uint64_t ns, std::uint64_t count) { record.wait_counts.add(static_cast<double>(ns), count); });
     }

@@ -4,7 +4,11 @@
 // block, but poll a lock that is released all the time.
 //
 // Guarantees: mutual exclusion; no wake-up is lost, whatever the monitor says or does; waiting threads that spin are
-// bounded in number of polls. Not guaranteed: first come, first served. Requires that all who use one lock use the same
+// bounded in number of polls. Bounded waiting: a waiter that has waited for HF_FLEXGUARD_SLICE_NS, while the lock was
+// given back as often as the process has threads, goes before all that have waited for less: the lock is handed over to
+// it. So none waits for longer than twice what a first come, first served lock would make it wait and twice that slice,
+// as far as it gets a CPU when it wants one; not in a process with real-time threads, which go first, and not with
+// bias=latency. Not guaranteed: first come, first served. Requires that all who use one lock use the same
 // copy of the library.
 #ifndef HOLDFAST_FLEXGUARD_H
 #define HOLDFAST_FLEXGUARD_H
@@ -14,6 +18,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// 20 ms.
+#define HF_FLEXGUARD_SLICE_NS 20000000
 
 // The fields are private. 16 bytes.
 typedef struct hf_flexguard {

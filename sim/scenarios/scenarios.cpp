@@ -194,6 +194,39 @@ private:
     std::uint32_t round_ = 0;
 };
 
+// A lock whose owners keep it for long and come back for it at once: its waiters claim it (park/claims.h), and none of
+// them waits for longer than the public header says.
+void use_lock_for_long(simulation &to, const trial_size &size) {
+    constexpr unsigned uses = 8; // of each, for one of those that size has
+    constexpr std::uint64_t section_ns = 10'000'000, noise_ns = 5'000'000;
+    auto *lock = new (locks_at(1, sizeof(hf_flexguard_t))) hf_flexguard_t{};
+    auto inside = std::make_shared<room>();
+    to.expect([=, &to] { return holders_are_published(to, {lock}); });
+    std::uint64_t bound_ns = 2 * (size.threads * section_ns + HF_FLEXGUARD_SLICE_NS) + noise_ns;
+    for (unsigned i = 0; i < size.threads; i++) {
+        to.add_thread([=, operations = size.operations](int) {
+            simulation &on = now_running();
+            for (unsigned done = 0; done < operations * uses; done++) {
+                std::uint64_t asked_ns = hf_monotonic_ns(), given_up_after_ns = on.chance().below(bound_ns);
+                if (on.chance().one_in(8)) {
+                    hf_deadline until = in_ns(given_up_after_ns);
+                    if (hf_flexguard_clocklock(lock, until.clock, &until.at) != 0)
+                        continue;
+                } else {
+                    hf_flexguard_lock(lock);
+                }
+                if (hf_monotonic_ns() - asked_ns > bound_ns)
+                    on.stop("a thread has waited for longer than promised");
+                inside->enter(true);
+                if (on.chance().one_in(2))
+                    on.sleep_for(on.chance().below(section_ns));
+                inside->leave(true);
+                hf_flexguard_unlock(lock);
+            }
+        });
+    }
+}
+
 void use_words(simulation &to, const trial_size &size) {
     constexpr unsigned uses_between_meetings = 2;
     auto [one, other] = neighbours();
@@ -459,6 +492,7 @@ const std::vector<scenario> &scenarios() {
                 listed.push_back({hf_lock_kinds[i].name, use[i]});
         };
         add_locks(std::make_index_sequence<16>());
+        listed.push_back({"long_sections", use_lock_for_long});
         listed.push_back({"words", use_words});
         listed.push_back({"neighbours", use_neighbours});
         listed.push_back({"condition", use_condition});

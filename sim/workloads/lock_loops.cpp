@@ -45,6 +45,7 @@ void repeat(simulation &on, measurement &figures, const workload_settings &setti
             for (;;) {
                 on.charge_ns(harness_ns);
                 std::uint64_t asked = hf_ticks();
+                figures.asks(number, asked);
                 lock.lock();
                 std::uint64_t got = hf_ticks();
                 inside(number);

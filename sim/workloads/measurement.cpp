@@ -17,6 +17,7 @@ measurement::measurement(simulation &on, std::size_t threads, double seconds)
       threads_(threads) {}
 
 void measurement::add(int thread, std::uint64_t asked_ns, std::uint64_t got_ns, std::uint64_t released_ns) {
+    threads_[static_cast<std::size_t>(thread)].asked_ns = 0;
     if (on_.now() < warm_)
         return;
     threads_[static_cast<std::size_t>(thread)].held_ns += released_ns - got_ns;

@@ -15,6 +15,7 @@ constexpr double harness_ns = 13;
 
 struct thread_figures {
     std::uint64_t operations = 0, held_ns = 0;
+    std::uint64_t asked_ns = 0; // it waits since then; 0: it does not
     bench::histogram wait_ns;
 };
 
@@ -23,7 +24,11 @@ public:
     measurement(simulation &on, std::size_t threads, double seconds);
 
     picoseconds until() const { return until_; }
+    std::uint64_t end_ns() const { return clock_begin_ns + until_ / ps_a_ns; }
     double seconds() const { return seconds_; }
+
+    // This thread begins to wait.
+    void asks(int thread, std::uint64_t asked_ns) { threads_[static_cast<std::size_t>(thread)].asked_ns = asked_ns; }
 
     // An operation of this thread is over, which began to wait, got the lock and gave it back at these times.
     void add(int thread, std::uint64_t asked_ns, std::uint64_t got_ns, std::uint64_t released_ns);

@@ -49,7 +49,7 @@
 #include "thread/thread_record.h"
 
 // Of all that is in this file, thread counters included.
-#define HF_STATISTICS_VERSION 8
+#define HF_STATISTICS_VERSION 9
 
 enum {
     HF_STATISTICS_LEVELS = 3,
@@ -150,6 +150,7 @@ enum hf_counted_step {
     HF_COUNTED_SLEPT,            // and to another process's, by a timed sleep
     HF_COUNTED_DESIGNATED,       // a woken waiter leaves the lock to its owner, by a timed sleep
     HF_COUNTED_TURN_ENDED,       // a thread that uses its CPU for locks alone yields it
+    HF_COUNTED_CLAIMED,          // a waiter that has waited for too long claims the lock (park/claims.h)
     HF_COUNTED_SLICE_GIVEN_BACK, // the kernel has extended a time slice, and the thread gives it back (slice_request.h)
     HF_COUNTED_STEPS,
 };

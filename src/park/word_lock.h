@@ -34,6 +34,7 @@
 #include "base/check.h"
 #include "base/cpu.h"
 #include "base/single_threaded.h"
+#include "park/claims.h"
 #include "park/futex.h"
 #include "park/sleeper_counts.h"
 
@@ -90,6 +91,7 @@ enum hf_word_owes {
     HF_WORD_OWES_NOTHING = 0,
     HF_WORD_OWES_WAKE,
     HF_WORD_OWES_UNFENCE, // hf_sleepers_try_unfenced
+    HF_WORD_OWES_RELEASE, // the word itself, which is still held: a claim may be on it (hf_word_release_claimed)
 };
 
 static inline enum hf_word_owes hf_word_owes_wake(bool wake) {
@@ -119,6 +121,8 @@ static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned
         }
         hf_store_own(fenced, !nobody_sleeps);
     }
+    if (hf_claims_stand())
+        return HF_WORD_OWES_RELEASE;
     if (hf_word_release(word))
         return HF_WORD_OWES_WAKE;
     return looks ? HF_WORD_OWES_UNFENCE : HF_WORD_OWES_NOTHING;
@@ -132,6 +136,11 @@ static inline enum hf_word_owes hf_word_release_own(uint32_t *word, unsigned rel
     HF_CHECK("word.I1", was != HF_WORD_FREE);
     hf_store_relaxed(word, HF_WORD_FREE);
     return hf_word_owes_wake(was == HF_WORD_HELD_WITH_SLEEPERS);
+}
+
+// What hf_word_release_counted has left undone. The caller is critical until this is done.
+static inline enum hf_word_owes hf_word_release_claimed(uint32_t *word) {
+    return hf_word_owes_wake(!hf_claims_meet(word) && hf_word_release(word));
 }
 
 static inline void hf_word_pay(const uint32_t *word, enum hf_word_owes owes) {

@@ -65,7 +65,7 @@ static __attribute__((noinline, cold)) int note_free(struct hf_mutex *mutex, str
     return 0;
 }
 
-static __attribute__((noinline)) int pay_and_note(const uint32_t *word, struct hf_thread_record *self,
+static __attribute__((noinline)) int pay_and_note(uint32_t *word, struct hf_thread_record *self,
                                                   enum hf_word_owes owes) {
     hf_flexguard_pay_and_note(word, self, owes);
     return 0;
@@ -81,6 +81,7 @@ static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *se
         return;
     }
     enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
+    owes = hf_flexguard_settle(&mutex->word, self, owes);
     struct hf_hold_end end = hf_hold_ends(&mutex->word, self, owes == HF_WORD_OWES_WAKE);
     hf_word_pay(&mutex->word, owes);
     hf_permits_give_all(permits);

@@ -31,7 +31,9 @@
 //     after a set number of polls is modelled as one that may end after any number.
 // TAIL, no number in the C code: the tail names a thread of this queue, or nobody. hf_queue_leave relies on it.
 //
-// Variants. -DREALTIME: thread 1 is a real-time thread (go_before_others). That others give way to it is one of the
+// Variants. -DCLAIMS: a waiter outside the queue may claim the lock at any time (claim_lock, park/claims.h: claim.C1 is
+// I1 here, claim.C2 is I2), and give up; its sleep ends by itself (claim.C3), so it only polls.
+// -DREALTIME: thread 1 is a real-time thread (go_before_others). That others give way to it is one of the
 // delays that may come anywhere. -DLOCKS=2: thread 1 uses both locks, also the second while it holds the first; thread
 // 2 uses the first, thread 3 the second; -DBOTH_USE_BOTH: every thread uses both. -DFORKED: the threads run in a forked
 // child, where the tail may name the record of a thread that is not there, and the word may tell of sleepers that are
@@ -246,6 +248,9 @@ looking:
     :: atomic { slept -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto looking
 #endif
     :: true -> goto announcing // it is not hot
+#ifdef CLAIMS
+    :: true -> goto claiming
+#endif
     fi;
 
 taken:
@@ -268,6 +273,40 @@ sleeping:
     futex_wait(timed_out);
     sleeper_goes();
     goto waiting;
+
+#ifdef CLAIMS
+    goto holding;
+claiming:
+    sleeper_comes();
+    atomic { claim[me] = CLAIM_STANDS; slept = false };
+polling_as_claimant:
+    if
+    :: atomic { claim[me] == CLAIM_MET -> claim[me] = NO_CLAIM; own() }; goto taken
+#ifdef MUTANT_CLAIM_LEFT_BEHIND
+    :: atomic { WORD == HF_WORD_FREE -> swap_free_for(HF_WORD_HELD_WITH_SLEEPERS) }; goto taken
+#else
+    :: atomic { WORD == HF_WORD_FREE -> swap_free_for(HF_WORD_HELD_WITH_SLEEPERS) };
+       atomic { ASSERT(I1, claim[me] == CLAIM_STANDS); claim[me] = NO_CLAIM };
+       goto taken
+#endif
+    :: atomic { WORD == HF_WORD_HELD -> TOUCH; WORD = HF_WORD_HELD_WITH_SLEEPERS }; goto polling_as_claimant
+    :: true // its deadline has passed
+    fi;
+#ifdef MUTANT_CLAIMANT_LEAVES_WITHOUT_A_LOOK
+    claim[me] = NO_CLAIM;
+#else
+    if
+    :: atomic { claim[me] == CLAIM_MET -> claim[me] = NO_CLAIM; own() }; goto taken
+    :: atomic { claim[me] == CLAIM_STANDS -> claim[me] = NO_CLAIM }
+    fi;
+#endif
+#ifdef MUTANT_CLAIMANT_GIVES_UP
+    atomic { sleeper[me] = AWAKE; ASSERT(I2, I2_HOLDS) };
+#else
+    exchange_for_sleepers(taken);
+#endif
+    goto timed_out;
+#endif
 
 #ifdef REALTIME
     // go_before_others: it counts as a sleeper all the time, awake or asleep.

@@ -25,6 +25,9 @@
 // yields its CPU to others that want it (yield_policy.h). A waiter that polls and never finds the word free announces a
 // sleeper. A woken waiter may sleep briefly before it competes again.
 //
+// A waiter that has waited for so long that a fair lock would have been its own claims the lock, and the next owner
+// hands it over (wait.P6 in defer_policy.h, park/claims.h).
+//
 // A real-time thread goes before all of them (realtime_waiters.h): it stands in no queue, defers to nobody, and sleeps
 // where spinning does not pay. As soon as it comes it announces a sleeper, so that each unlock calls the kernel, during
 // which the word is free.
@@ -44,6 +47,8 @@
 #include "observe/counted_steps.h"
 #include "park/deadline.h"
 #include "thread/left_wait.h"
+
+_Static_assert(HF_CLAIM_NS == HF_FLEXGUARD_SLICE_NS, "as the public header says");
 
 static inline bool is_free(uint32_t state) {
     return state == HF_WORD_FREE;
@@ -77,6 +82,8 @@ struct waiter {
     enum hf_word_state held; // how it takes the word
     bool counted;            // as a sleeper
     struct hf_realtime_waiter realtime;
+    bool may_claim;
+    struct hf_claim claim;
     struct hf_spin_budget budget;
     struct hf_wait_state state;
 };
@@ -96,6 +103,8 @@ static bool sample_word(const struct waiter *waiter, struct hf_wait_sample *samp
         sample->is_free = false; // somebody was faster
     }
     sample->now_ns = hf_monotonic_ns();
+    if (waiter->may_claim)
+        sample->threads = hf_load_relaxed(&hf_threads_with_records);
     return false;
 }
 
@@ -145,7 +154,9 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
     case HF_AT_YIELD_END: hf_sample_after_yield(sample, self, waiter->releases, waiter->state.since_ns); break;
     case HF_AT_END: break;
     case HF_AT_WOKEN:
-        sample->now_ns = hf_monotonic_ns();
+        hf_sample_releases(sample, waiter->releases);
+        if (waiter->may_claim)
+            sample->threads = hf_load_relaxed(&hf_threads_with_records);
         sample->turns_end = hf_turns_end(sample->now_ns);
         break;
     case HF_AT_DESIGNATED_SLEEP_END: hf_sample_releases(sample, waiter->releases); break;
@@ -162,10 +173,14 @@ static void undo(struct hf_left_wait *left) {
     struct waiter *waiter = (struct waiter *)left;
     if (left->was_unqueued && !hf_queue_may_enter(left->self))
         hf_queue_leave(waiter->tail, left->self);
+    bool owns = hf_claim_end(&waiter->claim);
     if (waiter->counted)
         hf_sleeper_goes(waiter->word);
     hf_realtime_leave(&waiter->realtime);
-    hf_word_wake(waiter->word);
+    if (owns)
+        hf_word_unlock(waiter->word);
+    else
+        hf_word_wake(waiter->word);
 }
 
 static void unwound(struct waiter *waiter) {
@@ -190,6 +205,57 @@ static int sleep_on_word(struct waiter *waiter) {
     hf_wait_marks_hold(waiter->wait);
     waiter->state.since_ns = hf_monotonic_ns();
     return hf_futex_wait(waiter->word, HF_WORD_HELD_WITH_SLEEPERS, waiter->deadline);
+}
+
+// Polls for the claim to be met, or for the word that an owner has given back without a look at it (claim.C3), while
+// spinning pays; once where it does not. The claimant may be the one sleeper that was woken: it announces the others.
+static bool poll_as_claimant(const struct waiter *waiter) {
+    struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, waiter->releases);
+    do {
+        uint32_t state = hf_load_relaxed(waiter->word);
+        if (state == HF_WORD_HELD)
+            hf_cas_relaxed(waiter->word, HF_WORD_HELD, HF_WORD_HELD_WITH_SLEEPERS);
+        if (hf_claim_is_met(&waiter->claim) ||
+            (is_free(state) && hf_word_trylock(waiter->word, HF_WORD_HELD_WITH_SLEEPERS)))
+            return true;
+    } while (hf_spin_budget_left(&budget));
+    return false;
+}
+
+static int await_claim(struct waiter *waiter) {
+    uint64_t sleep_ns = HF_CLAIM_SLEEP_NS;
+    while (!poll_as_claimant(waiter)) {
+        struct hf_deadline deadline = hf_deadline_or_in(waiter->deadline, sleep_ns);
+        hf_count(waiter->self, blocked);
+        hf_wait_falls_asleep(waiter->wait);
+        int error = hf_futex_wait(&waiter->claim.state, HF_CLAIM_STANDS, &deadline);
+        hf_wait_awakes(waiter->wait);
+        if (error == ETIMEDOUT && waiter->deadline && hf_deadline_has_passed(waiter->deadline))
+            return ETIMEDOUT;
+        if (sleep_ns < HF_CLAIM_SLEEP_NS_MAX)
+            sleep_ns *= 2;
+    }
+    return 0;
+}
+
+// It counts as a sleeper all the time: owners that store FREE plainly would not see its claim.
+static __attribute__((noinline)) int claim_lock(struct waiter *waiter) {
+    struct hf_thread_record *self = waiter->self;
+    if (!hf_queue_may_enter(self) && waiter->left.was_unqueued)
+        hf_queue_leave(waiter->tail, self);
+    hf_count_step(HF_COUNTED_CLAIMED);
+    count_as_sleeper(waiter);
+    hf_critical_enter_for(self, waiter->word); // claim.C4
+    hf_claim_begin(&waiter->claim, waiter->word, waiter->state.began_ns);
+    int error = await_claim(waiter);
+    if (hf_claim_end(&waiter->claim))
+        error = 0;
+    else if (error && hf_word_take_or_announce(waiter->word)) // word.I2
+        error = 0;
+    if (error)
+        hf_critical_leave(self);
+    count_no_more(waiter);
+    return error;
 }
 
 enum outcome { WAITS_ON, ACQUIRED, ACQUIRED_UNSPUN, TIMED_OUT };
@@ -244,6 +310,7 @@ static enum outcome take_step(struct waiter *waiter, enum hf_wait_step step) {
         else
             hf_wait_keeps_cpu(&waiter->state);
         return WAITS_ON;
+    case HF_WAIT_CLAIM: return claim_lock(waiter) ? TIMED_OUT : ACQUIRED_UNSPUN;
     case HF_WAIT_BLOCK: return fall_asleep(waiter);
     }
     pause_before_sample(waiter);
@@ -263,7 +330,7 @@ static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, struct
     struct hf_lock_history *history = hf_history_of(waiter->releases);
     enum outcome outcome = WAITS_ON;
     enum hf_wait_place place;
-    waiter->state = hf_wait_state_begin(yields);
+    waiter->state = hf_wait_state_begin(yields, hf_load_relaxed(waiter->releases), hf_monotonic_ns());
     do {
         struct hf_wait_sample sample = {0};
         place = waiter->state.place;
@@ -316,14 +383,16 @@ static __attribute__((noinline)) int go_before_others(struct waiter *waiter) {
 // In a frame of its own: a thread that leaves by unwinding goes through this one.
 static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                    struct hf_thread_record *self, const struct hf_deadline *deadline,
-                                   enum hf_word_state held, struct hf_yields yields, struct hf_wait *wait) {
+                                   enum hf_word_state held, struct hf_yields yields, bool may_claim,
+                                   struct hf_wait *wait) {
     __attribute__((cleanup(unwound))) struct waiter waiter = {.word = word,
                                                               .tail = tail,
                                                               .releases = releases,
                                                               .self = self,
                                                               .deadline = deadline,
                                                               .wait = wait,
-                                                              .held = held};
+                                                              .held = held,
+                                                              .may_claim = may_claim && !hf_realtime_is_expected()};
     unsigned priority = hf_realtime_priority();
     hf_left_wait_begin(&waiter.left, self, self->critical.critical_depth, undo);
     int error;
@@ -340,10 +409,10 @@ static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf
 
 static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
-                         struct hf_yields yields) {
+                         struct hf_yields yields, bool may_claim) {
     struct hf_wait wait = hf_wait_begin(self, word);
     hf_count(self, contended);
-    int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, yields, &wait);
+    int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, yields, may_claim, &wait);
     if (!error)
         hf_count_waited_acquisition(self);
     hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, !error);
@@ -353,18 +422,19 @@ static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_c
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
     return wait_and_note(word, tail, releases, self, deadline, held,
-                         hf_yields_begin(!deadline && hf_may_yield(self, 0)));
+                         hf_yields_begin(!deadline && hf_may_yield(self, 0)), true);
 }
 
 int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false));
+    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false), false);
 }
 
 int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline,
                                struct hf_wait *wait) {
-    return wait_until_done_or_left(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false), wait);
+    return wait_until_done_or_left(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false), false,
+                                   wait);
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {
@@ -389,7 +459,14 @@ void hf_flexguard_unlock(hf_flexguard_t *lock) {
     hf_flexguard_release(&lock->word, &lock->releases, &lock->fenced, hf_self());
 }
 
-void hf_flexguard_pay_and_note(const uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes) {
+enum hf_word_owes hf_flexguard_release_claimed(uint32_t *word, struct hf_thread_record *self) {
+    enum hf_word_owes owes = hf_word_release_claimed(word);
+    hf_critical_leave(self);
+    return owes;
+}
+
+void hf_flexguard_pay_and_note(uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes) {
+    owes = hf_flexguard_settle(word, self, owes);
     struct hf_hold_end end = hf_hold_ends(word, self, owes == HF_WORD_OWES_WAKE);
     hf_word_pay(word, owes);
     if (hf_note_release(word, self, end))

@@ -82,21 +82,34 @@ static inline hf_release_count hf_flexguard_count_release(hf_release_count *rele
     return count;
 }
 
-// Gives the lock back and says what the caller owes it now (hf_word_pay). The caller notes the release. For
-// pthread_mutex_unlock: see hf_word_trylock_own.
+// Gives the lock back and says what the caller owes it now (hf_flexguard_settle, hf_word_pay). The caller notes the
+// release. For pthread_mutex_unlock: see hf_word_trylock_own.
 static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release_count *releases, uint8_t *fenced,
                                                       struct hf_thread_record *self) {
     enum hf_word_owes owes = hf_word_release_own(word, hf_flexguard_count_release(releases), fenced);
-    hf_critical_leave(self);
+    if (HF_LIKELY(owes != HF_WORD_OWES_RELEASE))
+        hf_critical_leave(self);
     return owes;
 }
 
+// First of all after a release: what is owed then.
+enum hf_word_owes hf_flexguard_release_claimed(uint32_t *word, struct hf_thread_record *self)
+    __attribute__((cold, visibility("hidden")));
+
+static inline enum hf_word_owes hf_flexguard_settle(uint32_t *word, struct hf_thread_record *self,
+                                                    enum hf_word_owes owes) {
+    return HF_UNLIKELY(owes == HF_WORD_OWES_RELEASE) ? hf_flexguard_release_claimed(word, self) : owes;
+}
+
 // What is left to do after a release, when something is owed or the thread observes a lock that it holds.
-void hf_flexguard_pay_and_note(const uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes)
+void hf_flexguard_pay_and_note(uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes)
     __attribute__((visibility("hidden")));
 
-static inline void hf_flexguard_after_release(const uint32_t *word, struct hf_thread_record *self,
-                                              enum hf_word_owes owes) {
+static inline void hf_flexguard_after_release(uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes) {
+    if (HF_UNLIKELY(owes == HF_WORD_OWES_RELEASE)) {
+        hf_flexguard_pay_and_note(word, self, HF_WORD_OWES_RELEASE);
+        return;
+    }
     hf_critical_leave(self);
     // Told apart, so that the path on which nothing is owed puts no value together.
     if (HF_UNLIKELY(owes == HF_WORD_OWES_WAKE))

@@ -32,6 +32,11 @@
 // wait.P1  Bounded. A waiter leaves a free word for HF_DEFER_SLICE_NS at most, of a lock that is not hot for
 //     HF_DEFER_SHORT_SLICE_NS, from its first sample on, and never twice without a release in between. (If it yields
 //     then, for as much longer as wait.P3 and P4 in yield_policy.h have it.)
+// wait.P6  The longer a waiter has waited, the shorter it defers: for HF_DEFER_SLICE_NS at first, not at all after
+//     HF_DUE_NS. So a queue of any length, in which each waiter defers to the one before, is through in about that
+//     time, and its owners' turns become as short as that needs. After HF_CLAIM_NS, if the lock has been released as
+//     often meanwhile as the process has threads, the waiter is overdue: a fair lock would have been its own. Then it
+//     claims the lock (park/claims.h). A sleeper finds out when it is woken; sleepers are woken in their order.
 // Advice only, as the queue is: it says when to try the word, never who owns it (word.I1, I2).
 //
 // No hint about other locks, or about the CPU, is as good as that a lock is hot, for as long as it lasts:
@@ -53,6 +58,7 @@ typedef uint16_t hf_release_count;
 
 struct hf_defer {
     uint64_t slice_end_ns;
+    uint32_t slice_ns;       // of a hot lock; 0: the waiter is due, and does not defer
     uint64_t window_ns;      // begin of the time in which releases are counted,
     hf_release_count window; // and their count then
     hf_release_count seen;   // count at the last sample that found the word FREE
@@ -64,9 +70,19 @@ struct hf_defer {
     bool warm;               // a release has been seen, or waited for in vain
 };
 
+// For how long a waiter that has waited for so long defers to a hot lock's owner: wait.P6.
+static inline uint32_t hf_defer_slice(uint64_t waited_ns) {
+    return waited_ns < HF_DUE_NS ? (uint32_t)((HF_DUE_NS - waited_ns) / (HF_DUE_NS / HF_DEFER_SLICE_NS)) : 0;
+}
+
+static inline bool hf_defer_is_due(const struct hf_defer *defer) {
+    return defer->slice_ns == 0;
+}
+
 // The first sample, at the time `now_ns` (CLOCK_MONOTONIC).
-static inline struct hf_defer hf_defer_begin(hf_release_count releases, uint64_t now_ns) {
-    return (struct hf_defer){.slice_end_ns = now_ns + HF_DEFER_SLICE_NS,
+static inline struct hf_defer hf_defer_begin(hf_release_count releases, uint64_t now_ns, uint32_t slice_ns) {
+    return (struct hf_defer){.slice_end_ns = now_ns + slice_ns,
+                             .slice_ns = slice_ns,
                              .window_ns = now_ns,
                              .window = releases,
                              .seen = releases,
@@ -80,11 +96,11 @@ static inline struct hf_defer hf_defer_begin(hf_release_count releases, uint64_t
 
 // Of a lock that is not hot. A waiter that has waited for longer samples as often as it can, and announces.
 static inline bool hf_defer_has_time_for_batches(const struct hf_defer *defer, uint64_t now_ns) {
-    return now_ns < defer->slice_end_ns + HF_DEFER_SLICE_NS;
+    return now_ns < defer->slice_end_ns + defer->slice_ns;
 }
 
 static inline bool hf_defer_may_defer(const struct hf_defer *defer) {
-    return defer->hot || defer->batches;
+    return (defer->hot || defer->batches) && !hf_defer_is_due(defer);
 }
 
 // A later sample that found the word FREE: whether to take it, by what was known before. Needs no clock, which would be
@@ -117,7 +133,7 @@ static inline void hf_defer_after_yield(struct hf_defer *defer, bool finds_out, 
     if (finds_out) {
         hf_defer_learn(defer, false, releases, now_ns);
     } else {
-        *defer = hf_defer_begin(releases, now_ns);
+        *defer = hf_defer_begin(releases, now_ns, defer->slice_ns);
         defer->found_hot = true;
     }
     defer->slice_end_ns = now_ns;
@@ -149,7 +165,8 @@ static inline bool hf_defer_announces(struct hf_defer *defer, hf_release_count r
 
 // After hf_defer_learn, with the word FREE: whether to take it, whether batches pay or not.
 static inline bool hf_defer_barges(const struct hf_defer *defer, uint64_t now_ns) {
-    uint64_t cut_ns = defer->hot ? 0 : HF_DEFER_SLICE_NS - HF_DEFER_SHORT_SLICE_NS;
+    uint32_t short_slice_ns = defer->slice_ns / (HF_DEFER_SLICE_NS / HF_DEFER_SHORT_SLICE_NS);
+    uint64_t cut_ns = defer->hot ? 0 : defer->slice_ns - short_slice_ns;
     return !hf_defer_may_defer(defer) || now_ns + cut_ns >= defer->slice_end_ns;
 }
 

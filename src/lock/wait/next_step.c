@@ -20,6 +20,11 @@ static enum hf_wait_step timed_sleep(struct hf_wait_state *state, enum hf_wait_p
     return HF_WAIT_TIMED_SLEEP;
 }
 
+static struct hf_defer begin_to_defer(const struct hf_wait_state *state, const struct hf_wait_sample *sample) {
+    return hf_defer_begin(sample->releases, sample->now_ns,
+                          hf_defer_slice(hf_ns_since(state->began_ns, sample->now_ns)));
+}
+
 // A round of the hot lock is over, but for its step and its pauses.
 static enum hf_wait_step poll_hot(struct hf_wait_state *state, enum hf_wait_step step) {
     state->polls += 1 + state->pauses;
@@ -90,9 +95,17 @@ static enum hf_wait_step next_of_woken(struct hf_wait_state *state, const struct
     return sample_at(state, HF_AT_BEGIN);
 }
 
+// wait.P6. A fair lock would have been the waiter's by now if it has been released as often as there are threads.
+static bool is_overdue(const struct hf_wait_state *state, const struct hf_wait_sample *sample) {
+    return sample->threads != 0 && hf_ns_since(state->began_ns, sample->now_ns) >= HF_CLAIM_NS &&
+           (hf_release_count)(sample->releases - state->seen) >= sample->threads;
+}
+
 enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_history *history, const void *lock,
                                const struct hf_wait_sample *sample) {
     bool defers;
+    if (is_overdue(state, sample))
+        return HF_WAIT_CLAIM;
     switch (state->place) {
     case HF_AT_BEGIN:
         if (!sample->spins)
@@ -109,10 +122,10 @@ enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_histo
             return poll_word(state, history, lock, sample, &defers);
         if (!sample->is_head)
             return HF_WAIT_PAUSE;
-        state->defer = hf_defer_begin(sample->releases, sample->now_ns);
+        state->defer = begin_to_defer(state, sample);
         return pause_at(state, HF_AT_HEAD, 0);
     case HF_AT_LOCK:
-        state->defer = hf_defer_begin(sample->releases, sample->now_ns);
+        state->defer = begin_to_defer(state, sample);
         state->polls = 0;
         if (!hf_history_may_find_it_hot(history, lock, sample->releases, sample->now_ns, !sample->in_storm))
             return sample_at(state, HF_AT_END);

@@ -23,6 +23,9 @@
 //     DESIGNATED_SLEEP_END  releases          to DESIGNATED
 //     DESIGNATED     is its time over? word   over: to BEGIN; else TAKE or PAUSE
 //
+// A sample of HEAD, HOT or WOKEN that finds the waiter overdue is followed by CLAIM, whatever else it says (wait.P6,
+// defer_policy.h): the waiter leaves the queue and has the lock handed over to it (park/claims.h).
+//
 // "To" without a step is SAMPLE: the next sample is taken at once. A TAKE, an ANNOUNCE or a BLOCK may end the wait with
 // the lock held; a TAKE or an ANNOUNCE that does not is a PAUSE.
 //
@@ -65,6 +68,7 @@ enum hf_wait_step {
     HF_WAIT_LEAVE,       // the queue, without the lock
     HF_WAIT_YIELD,       // the CPU to threads of the own process
     HF_WAIT_TIMED_SLEEP, // for `sleep_ns`: a timed sleep, unannounced
+    HF_WAIT_CLAIM,       // the lock, until it is the waiter's
     HF_WAIT_BLOCK,       // on the word, until an unlock wakes the waiter
 };
 
@@ -74,6 +78,8 @@ struct hf_wait_state {
     int polls;  // of the hot lock
     struct hf_defer defer;
     struct hf_yields yields;
+    uint64_t began_ns;         // the wait
+    hf_release_count seen;     // releases when it began
     uint64_t since_ns;         // when it left its CPU; 0, or when it began to poll as the designated waker
     hf_release_count releases; // when it began to leave its CPU to others
     bool defers_to_hot_alone;  // a reader-writer lock's, which announces nothing either
@@ -81,10 +87,13 @@ struct hf_wait_state {
 };
 
 // Members that are not named are 0. Not by a list of the others: of such a list C++ compilers warn.
-static inline struct hf_wait_state hf_wait_state_begin(struct hf_yields yields) {
+static inline struct hf_wait_state hf_wait_state_begin(struct hf_yields yields, hf_release_count releases,
+                                                       uint64_t now_ns) {
     struct hf_wait_state state = {};
     state.place = HF_AT_BEGIN;
     state.yields = yields;
+    state.began_ns = now_ns;
+    state.seen = releases;
     return state;
 }
 
@@ -93,7 +102,7 @@ static inline struct hf_wait_state hf_wait_state_begin_hot(hf_release_count rele
     struct hf_wait_state state = {};
     state.place = HF_AT_HOT;
     state.pauses = HF_HOT_PAUSES;
-    state.defer = hf_defer_begin(releases, now_ns);
+    state.defer = hf_defer_begin(releases, now_ns, HF_DEFER_SLICE_NS);
     state.defers_to_hot_alone = true;
     return state;
 }

@@ -43,6 +43,16 @@ enum {
     // A free word is left to the owner of a hot lock for so long. 100 us is as fast, with 13 to 100 us in place of 1.2
     // to 3 at the 99.9th percentile of waits ("Batches").
     HF_DEFER_SLICE_NS = 200 * 1000,
+    // After so long a waiter defers no more. 104 threads on as many simulated CPUs: the longest wait 8 ms in place of
+    // 18, at 0.99 of the throughput ("A bound for waits").
+    HF_DUE_NS = 10 * 1000 * 1000,
+    // And after so long it claims the lock: HF_FLEXGUARD_SLICE_NS of holdfast/flexguard.h. Sections of 1 ms: without
+    // end in place of 30 ms.
+    HF_CLAIM_NS = 2 * HF_DUE_NS,
+    // A claimant that does not spin sleeps so long at first, and twice as long each time, in case that its claim was
+    // not seen (claim.C3).
+    HF_CLAIM_SLEEP_NS = 1000 * 1000,
+    HF_CLAIM_SLEEP_NS_MAX = 64 * HF_CLAIM_SLEEP_NS,
     // Of a lock that is not hot: some ten sections. 20 us: 0.03 to 0.1 less; 60, 100: as good ("Longer sections").
     HF_DEFER_SHORT_SLICE_NS = 40 * 1000,
     // Timed pauses between two samples: before the first one of a hot lock, time for a release. 2 pauses: 8 threads

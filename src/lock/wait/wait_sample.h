@@ -21,6 +21,7 @@ struct hf_wait_sample {
     bool turns_end; // WOKEN, SLEEP_END, YIELD_END: threads poll under locks (hf_turns_end)
     bool in_storm;  // nothing is known of preemptions (hf_is_in_switch_storm)
     enum hf_cpu_contention cpu;
+    uint32_t threads; // of the process: so many releases are a fair lock's; 0: the waiter claims nothing
     hf_release_count releases;
     uint64_t now_ns; // CLOCK_MONOTONIC
 };

@@ -42,12 +42,12 @@ struct defer_policy : testing::Test {
 
     void begin(hf_release_count count) {
         releases = count;
-        defer = hf_defer_begin(count, now_ns);
+        defer = hf_defer_begin(count, now_ns, HF_DEFER_SLICE_NS);
     }
 
     uint64_t now_ns = begin_ns;
     hf_release_count releases = 7;
-    hf_defer defer = hf_defer_begin(7, begin_ns);
+    hf_defer defer = hf_defer_begin(7, begin_ns, HF_DEFER_SLICE_NS);
 };
 
 TEST_F(defer_policy, TakesWhatNobodyComesBackFor) {

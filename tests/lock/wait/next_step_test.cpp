@@ -5,7 +5,7 @@
 // comes samples a lock that is known to be slow; polls of the hot lock that never end, and one that goes on although
 // the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a
 // timed sleep although batches do not pay, or the lock was not released, and none where CPU time is limited; a
-// designated waker that had slept for long; a reader-writer lock's waiter that announces.
+// designated waker that had slept for long; a reader-writer lock's waiter that announces; a wait without end.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,6 +17,7 @@
 namespace {
 
 constexpr uint64_t now_ns = 1'000'000'000;
+constexpr uint32_t threads = 100; // of the process
 constexpr uint32_t rate_usual = 1000, rate_hot = 10000; // releases a millisecond
 
 struct situation {
@@ -28,10 +29,10 @@ struct situation {
 // A lock of which all is known: it is hot and polled, batches clearly pay, and no window ends soon.
 situation at(hf_wait_place place) {
     situation result = {};
-    result.state = hf_wait_state_begin(hf_yields_begin(true));
+    result.state = hf_wait_state_begin(hf_yields_begin(true), 0, now_ns);
     result.state.place = place;
     result.state.pauses = 1;
-    result.state.defer = hf_defer_begin(0, now_ns);
+    result.state.defer = hf_defer_begin(0, now_ns, HF_DEFER_SLICE_NS);
     result.state.defer.found_hot = true;
     hf_history_begin(&result.history, nullptr, 0, now_ns, HF_HISTORY_DEFER);
     result.history.since_ns = now_ns;
@@ -69,6 +70,12 @@ void defers(situation &s) {
     s.sample.is_free = true;
     s.sample.releases = 1;
     s.state.defer.warm = true;
+}
+
+void is_overdue(situation &s) {
+    s.sample.threads = threads;
+    s.sample.now_ns = now_ns + HF_CLAIM_NS;
+    s.sample.releases = threads;
 }
 
 void is_for_designated_waker(situation &s) {
@@ -244,6 +251,34 @@ const std::vector<row> rows = {
          s.state.since_ns = now_ns - HF_YIELDS_NS;
      },
      HF_WAIT_PAUSE, HF_AT_HOT},
+    {"overdue at the head", HF_AT_HEAD,
+     [](auto &s) {
+         is_overdue(s);
+         s.sample.spins = true;
+     },
+     HF_WAIT_CLAIM, HF_AT_HEAD},
+    {"overdue, and the budget is spent", HF_AT_HEAD, [](auto &s) { s.sample.threads = threads; }, HF_WAIT_LEAVE,
+     HF_AT_LOCK},
+    {"overdue at the hot lock", HF_AT_HOT, is_overdue, HF_WAIT_CLAIM, HF_AT_HOT},
+    {"woken, and overdue", HF_AT_WOKEN, is_overdue, HF_WAIT_CLAIM, HF_AT_WOKEN},
+    {"woken, and a fair lock would not have come to it either", HF_AT_WOKEN,
+     [](auto &s) {
+         is_overdue(s);
+         s.sample.releases = threads - 1;
+     },
+     HF_WAIT_SAMPLE, HF_AT_BEGIN},
+    {"woken, and not overdue", HF_AT_WOKEN,
+     [](auto &s) {
+         is_overdue(s);
+         s.sample.now_ns--;
+     },
+     HF_WAIT_SAMPLE, HF_AT_BEGIN},
+    {"woken, and the lock knows no claims", HF_AT_WOKEN,
+     [](auto &s) {
+         is_overdue(s);
+         s.sample.threads = 0;
+     },
+     HF_WAIT_SAMPLE, HF_AT_BEGIN},
     {"nothing more to try", HF_AT_END, [](auto &) {}, HF_WAIT_BLOCK, HF_AT_WOKEN},
     {"woken", HF_AT_WOKEN, [](auto &s) { s.state.since_ns = now_ns; }, HF_WAIT_SAMPLE, HF_AT_BEGIN},
     {"the designated waker", HF_AT_WOKEN, is_for_designated_waker, HF_WAIT_TIMED_SLEEP, HF_AT_DESIGNATED_SLEEP_END},
@@ -282,6 +317,23 @@ TEST(next_step, IsAsTheTableHasIt) {
             EXPECT_EQ(s.state.pauses, row.pauses) << row.what;
         }
     }
+}
+
+TEST(next_step, DefersTheLessTheLongerItHasWaited) {
+    situation s = at(HF_AT_LOCK);
+    for (uint64_t waited_ns : {0, HF_DUE_NS / 2, HF_DUE_NS - 1, 2 * HF_DUE_NS - 1}) {
+        s.state.place = HF_AT_LOCK;
+        s.state.began_ns = now_ns - waited_ns;
+        hf_wait_next(&s.state, &s.history, nullptr, &s.sample);
+        uint64_t left_ns = waited_ns < HF_DUE_NS ? HF_DUE_NS - waited_ns : 0;
+        EXPECT_EQ(s.state.defer.slice_end_ns - now_ns, left_ns * HF_DEFER_SLICE_NS / HF_DUE_NS);
+    }
+    s.state.place = HF_AT_HOT;
+    defers(s);
+    EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), HF_WAIT_TAKE) << "it is due";
+    s.sample.is_free = false;
+    s.sample.now_ns += HF_ANNOUNCE_NS;
+    EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), HF_WAIT_ANNOUNCE) << "however hot it is";
 }
 
 TEST(next_step, TakesTheWordAfterAYield) {

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// claim.C1 to C4: claims.h.
+#include "park/claims.h"
+
+#include <pthread.h>
+
+#include "base/address_hash.h"
+#include "park/fork_mark.h"
+#include "park/masked_lock.h"
+
+enum { HF_CLAIM_LISTS_BITS = 6 };
+
+// Claims on words that share a list, the oldest wait first.
+struct list {
+    uint32_t lock;
+    struct hf_claim *first;
+} HF_CACHE_ALIGNED;
+
+// Zeroed by the kernel in a forked child, which has none of its parent's claimants.
+static struct {
+    struct list lists[1 << HF_CLAIM_LISTS_BITS];
+    struct hf_fork_page page;
+} table;
+_Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
+static bool zeroed_by_fork;
+
+uint32_t hf_claims_standing;
+
+static struct list *list_of(const uint32_t *word) {
+    return &table.lists[hf_address_hash((uintptr_t)word, HF_CLAIM_LISTS_BITS)];
+}
+
+static __attribute__((noinline)) void start_over_in_child(void) {
+    sigset_t saved;
+    if (!hf_fork_begin_repair(&table.page.mark, &saved))
+        return;
+    if (!zeroed_by_fork)
+        for (int i = 0; i < 1 << HF_CLAIM_LISTS_BITS; i++)
+            table.lists[i] = (struct list){.lock = HF_WORD_FREE};
+    hf_store_relaxed(&hf_claims_standing, 0);
+    hf_fork_mark_known(&table.page.mark, &saved);
+}
+
+static void start_over_if_forked(void) {
+    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.page.mark)))
+        start_over_in_child();
+}
+
+static struct list *lock_list_of(const uint32_t *word, sigset_t *saved) {
+    struct list *list = list_of(word);
+    hf_masked_lock_in_order(&list->lock, start_over_if_forked, saved);
+    return list;
+}
+
+// The link to the claim, or the one at the list's end.
+static struct hf_claim **link_to(struct list *list, const struct hf_claim *claim) {
+    struct hf_claim **at = &list->first;
+    while (*at && *at != claim)
+        at = &(*at)->next;
+    return at;
+}
+
+static struct hf_claim **link_to_first_on(struct list *list, const uint32_t *word) {
+    struct hf_claim **at = &list->first;
+    while (*at && (*at)->word != word)
+        at = &(*at)->next;
+    return at;
+}
+
+static struct hf_claim *take_out(struct hf_claim **at) {
+    struct hf_claim *claim = *at;
+    if (claim) {
+        *at = claim->next;
+        hf_fetch_add_relaxed(&hf_claims_standing, UINT32_MAX);
+    }
+    return claim;
+}
+
+void hf_claim_begin(struct hf_claim *claim, const uint32_t *word, uint64_t since_ns) {
+    sigset_t saved;
+    struct list *list = lock_list_of(word, &saved);
+    *claim = (struct hf_claim){.word = word, .since_ns = since_ns, .state = HF_CLAIM_STANDS};
+    struct hf_claim **at = &list->first;
+    while (*at && (*at)->since_ns <= since_ns)
+        at = &(*at)->next;
+    claim->next = *at;
+    *at = claim;
+    hf_fetch_add_relaxed(&hf_claims_standing, 1);
+    hf_masked_unlock(&list->lock, &saved);
+}
+
+// In a child that was forked by a handler in this wait it is not there.
+bool hf_claim_end(struct hf_claim *claim) {
+    if (claim->word) {
+        sigset_t saved;
+        struct list *list = lock_list_of(claim->word, &saved);
+        take_out(link_to(list, claim));
+        claim->word = NULL;
+        hf_masked_unlock(&list->lock, &saved);
+    }
+    return hf_claim_is_met(claim);
+}
+
+bool hf_claims_meet(uint32_t *word) {
+    sigset_t saved;
+    struct list *list = lock_list_of(word, &saved);
+    struct hf_claim *claim = take_out(link_to_first_on(list, word));
+    if (claim) {
+        hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS); // claim.C2
+        // The owner's last touch of lock and claim: C1. Release: pairs with the acquire in hf_claim_is_met.
+        hf_store_release(&claim->state, HF_CLAIM_MET);
+    }
+    hf_masked_unlock(&list->lock, &saved);
+    if (claim)
+        hf_futex_wake(&claim->state, 1);
+    return claim != NULL;
+}
+
+static void start_over_by_handler(void) {
+    if (zeroed_by_fork)
+        return; // the first thread that comes does it
+    hf_fork_mark_unknown(&table.page.mark);
+    start_over_in_child();
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    zeroed_by_fork = hf_fork_watch(&table.page.mark, &table, sizeof(table));
+    pthread_atfork(NULL, NULL, start_over_by_handler);
+}
