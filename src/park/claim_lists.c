@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// claim.C1 to C4: claims.h.
+// claim.C1 to C5: claims.h.
 #include "park/claims.h"
 
 #include <pthread.h>
 
-#include "base/address_hash.h"
+#include "base/check.h"
 #include "park/fork_mark.h"
 #include "park/masked_lock.h"
-
-enum { HF_CLAIM_LISTS_BITS = 6 };
 
 // Claims on words that share a list, the oldest wait first.
 struct list {
@@ -24,20 +22,21 @@ static struct {
 _Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
 static bool zeroed_by_fork;
 
-uint32_t hf_claims_standing;
+uint32_t hf_claims_standing[1 << HF_CLAIM_LISTS_BITS];
 
-static struct list *list_of(const uint32_t *word) {
-    return &table.lists[hf_address_hash((uintptr_t)word, HF_CLAIM_LISTS_BITS)];
+static uint32_t *standing_in(const struct list *list) {
+    return &hf_claims_standing[list - table.lists];
 }
 
 static __attribute__((noinline)) void start_over_in_child(void) {
     sigset_t saved;
     if (!hf_fork_begin_repair(&table.page.mark, &saved))
         return;
-    if (!zeroed_by_fork)
-        for (int i = 0; i < 1 << HF_CLAIM_LISTS_BITS; i++)
+    for (int i = 0; i < 1 << HF_CLAIM_LISTS_BITS; i++) {
+        if (!zeroed_by_fork)
             table.lists[i] = (struct list){.lock = HF_WORD_FREE};
-    hf_store_relaxed(&hf_claims_standing, 0);
+        hf_store_relaxed(&hf_claims_standing[i], 0);
+    }
     hf_fork_mark_known(&table.page.mark, &saved);
 }
 
@@ -47,7 +46,7 @@ static void start_over_if_forked(void) {
 }
 
 static struct list *lock_list_of(const uint32_t *word, sigset_t *saved) {
-    struct list *list = list_of(word);
+    struct list *list = &table.lists[hf_claims_list_of(word)];
     hf_masked_lock_in_order(&list->lock, start_over_if_forked, saved);
     return list;
 }
@@ -67,11 +66,11 @@ static struct hf_claim **link_to_first_on(struct list *list, const uint32_t *wor
     return at;
 }
 
-static struct hf_claim *take_out(struct hf_claim **at) {
+static struct hf_claim *take_out(struct list *list, struct hf_claim **at) {
     struct hf_claim *claim = *at;
     if (claim) {
         *at = claim->next;
-        hf_fetch_add_relaxed(&hf_claims_standing, UINT32_MAX);
+        hf_store_relaxed(standing_in(list), *standing_in(list) - 1);
     }
     return claim;
 }
@@ -79,13 +78,14 @@ static struct hf_claim *take_out(struct hf_claim **at) {
 void hf_claim_begin(struct hf_claim *claim, const uint32_t *word, uint64_t since_ns) {
     sigset_t saved;
     struct list *list = lock_list_of(word, &saved);
+    HF_CHECK("claim.C5", *link_to(list, claim) == NULL);
     *claim = (struct hf_claim){.word = word, .since_ns = since_ns, .state = HF_CLAIM_STANDS};
     struct hf_claim **at = &list->first;
     while (*at && (*at)->since_ns <= since_ns)
         at = &(*at)->next;
     claim->next = *at;
     *at = claim;
-    hf_fetch_add_relaxed(&hf_claims_standing, 1);
+    hf_store_relaxed(standing_in(list), *standing_in(list) + 1);
     hf_masked_unlock(&list->lock, &saved);
 }
 
@@ -94,7 +94,7 @@ bool hf_claim_end(struct hf_claim *claim) {
     if (claim->word) {
         sigset_t saved;
         struct list *list = lock_list_of(claim->word, &saved);
-        take_out(link_to(list, claim));
+        take_out(list, link_to(list, claim));
         claim->word = NULL;
         hf_masked_unlock(&list->lock, &saved);
     }
@@ -104,7 +104,7 @@ bool hf_claim_end(struct hf_claim *claim) {
 bool hf_claims_meet(uint32_t *word) {
     sigset_t saved;
     struct list *list = lock_list_of(word, &saved);
-    struct hf_claim *claim = take_out(link_to_first_on(list, word));
+    struct hf_claim *claim = take_out(list, link_to_first_on(list, word));
     if (claim) {
         hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS); // claim.C2
         // The owner's last touch of lock and claim: C1. Release: pairs with the acquire in hf_claim_is_met.

@@ -22,6 +22,10 @@
 // claim.C3  Advice, but for C1. An owner may give the word back and not see a claim that is just being made, and code
 //     that reaches the word through glibc sees none at all. So a claimant polls the word, and does not sleep for good.
 // claim.C4  A claimant is critical from before its claim: the lock may be its own at any moment.
+// claim.C5  A claim is in its list once at most, and not when its waiter has gone. It comes there at its begin, goes as
+//     it is met or at its end, and each way out of the wait ends it: its return, and what undoes a wait that is left
+//     (thread/left_wait.h says which ways there are). Signals are blocked at both, so no handler comes upon half of
+//     one. A forked child, also one that a handler forks in here, begins with empty lists.
 //
 // The lists: claim_lists.c. Model: verify/lock/flexguard.pml with -DCLAIMS. Test: tests/park/claims_test.
 #ifndef HF_PARK_CLAIMS_H
@@ -30,6 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/address_hash.h"
 #include "base/atomic.h"
 #include "base/cpu.h"
 
@@ -47,13 +52,21 @@ struct hf_claim {
     uint32_t state; // enum hf_claim_state; the claimant sleeps on it
 };
 
-// How many claims stand, in the whole process; a forked child's own. Advice.
-extern uint32_t hf_claims_standing __attribute__((visibility("hidden")));
+enum { HF_CLAIM_LISTS_BITS = 6 };
 
-static inline bool hf_claims_stand(void) {
-    return HF_UNLIKELY(hf_load_relaxed(&hf_claims_standing) != 0);
+// How many claims stand, of the words that share a list. Advice: a forked child finds out that none does.
+extern uint32_t hf_claims_standing[1 << HF_CLAIM_LISTS_BITS] __attribute__((visibility("hidden")));
+
+static inline unsigned hf_claims_list_of(const uint32_t *word) {
+    return (unsigned)hf_address_hash((uintptr_t)word, HF_CLAIM_LISTS_BITS);
 }
 
+// On this word, or on another one that shares its list.
+static inline bool hf_claims_stand(const uint32_t *word) {
+    return HF_UNLIKELY(hf_load_relaxed(&hf_claims_standing[hf_claims_list_of(word)]) != 0);
+}
+
+// Of a claim that does not stand.
 void hf_claim_begin(struct hf_claim *claim, const uint32_t *word, uint64_t since_ns)
     __attribute__((cold, visibility("hidden")));
 

@@ -18,7 +18,8 @@
 // through glibc and code that reaches it through Holdfast exclude each other, and wake each other where a thread that
 // sleeps through glibc is counted (sleeper_counts.h), or the unlock exchanges.
 //
-// word.I1  Exclusion. Only the thread that moved the word out of FREE is inside.
+// word.I1  Exclusion. Only the thread that moved the word out of FREE is inside, or the one to which it has handed the
+//     lock over since (claims.h), the word being held all the while.
 // word.I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake
 //     one, or to look whether there is one (sleeper_counts.h), or a woken thread is on its way to store that, or to
 //     find it stored. Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know
@@ -121,7 +122,7 @@ static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned
         }
         hf_store_own(fenced, !nobody_sleeps);
     }
-    if (hf_claims_stand())
+    if (hf_claims_stand(word))
         return HF_WORD_OWES_RELEASE;
     if (hf_word_release(word))
         return HF_WORD_OWES_WAKE;

@@ -36,8 +36,8 @@ struct run_options {
 // Those of waiting threads.
 void print_steps(const thread_sums &counters) {
     constexpr std::array<const char *, HF_COUNTED_SLICE_GIVEN_BACK> names{
-        "sleepers announced", "yields to own threads", "sleeps for other programs", "sleeps as designated waker",
-        "turns that ended", "claims of long waits"};
+        "sleepers announced",         "yields to own threads", "sleeps for other programs",
+        "sleeps as designated waker", "turns that ended",      "claims of long waits"};
     for (std::size_t step = 0; step < names.size(); step++) {
         if (counters.steps[step] > 0)
             say_count(names[step], counters.steps[step]);
