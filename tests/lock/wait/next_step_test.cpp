@@ -17,7 +17,7 @@
 namespace {
 
 constexpr uint64_t now_ns = 1'000'000'000;
-constexpr uint32_t threads = 100; // of the process
+constexpr uint32_t threads = 100;                       // of the process
 constexpr uint32_t rate_usual = 1000, rate_hot = 10000; // releases a millisecond
 
 struct situation {
