@@ -248,9 +248,7 @@ static __attribute__((noinline)) int claim_lock(struct waiter *waiter) {
     hf_critical_enter_for(self, waiter->word); // claim.C4
     hf_claim_begin(&waiter->claim, waiter->word, waiter->state.began_ns);
     int error = await_claim(waiter);
-    if (hf_claim_end(&waiter->claim))
-        error = 0;
-    else if (error && hf_word_take_or_announce(waiter->word)) // word.I2
+    if (hf_claim_end(&waiter->claim) || (error && hf_word_take_or_announce(waiter->word))) // word.I2
         error = 0;
     if (error)
         hf_critical_leave(self);
