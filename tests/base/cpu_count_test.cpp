@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdint>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -15,28 +14,14 @@
 
 #include "base/clock.h"
 #include "base/cpu_count.h"
+#include "cpus.hpp"
 
 namespace {
 
+using holdfast::test::stay_on;
+using holdfast::test::usable_cpus;
+
 constexpr std::uint64_t ns_of_second = 1'000'000'000;
-
-std::vector<int> usable() {
-    cpu_set_t set;
-    std::vector<int> cpus;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-            if (CPU_ISSET(cpu, &set))
-                cpus.push_back(cpu);
-    return cpus;
-}
-
-bool pin_to(const std::vector<int> &cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int cpu : cpus)
-        CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof(set), &set) == 0;
-}
 
 void ask_until(unsigned count) {
     while (hf_cpus_usable() != count)
@@ -52,30 +37,30 @@ void ask_for_seconds(std::uint64_t seconds) {
 
 class cpu_count : public testing::Test {
 protected:
-    std::vector<int> all_ = usable();
+    std::vector<int> all_ = usable_cpus();
 
     void SetUp() override {
         if (all_.size() < 2)
             GTEST_SKIP() << "needs two CPUs";
         ask_until(static_cast<unsigned>(all_.size()));
     }
-    ~cpu_count() override { pin_to(all_); }
+    ~cpu_count() override { stay_on(all_); }
 };
 
 TEST_F(cpu_count, FollowsWhatTheProcessMayUse) {
-    ASSERT_TRUE(pin_to({all_[0]}));
+    ASSERT_TRUE(stay_on({all_[0]}));
     ask_until(1);
-    ASSERT_TRUE(pin_to({all_[0], all_[1]}));
+    ASSERT_TRUE(stay_on({all_[0], all_[1]}));
     ask_until(2);
-    ASSERT_TRUE(pin_to(all_));
+    ASSERT_TRUE(stay_on(all_));
     ask_until(static_cast<unsigned>(all_.size()));
 }
 
 TEST_F(cpu_count, APinnedFirstAskerDoesNotDecide) {
-    ASSERT_TRUE(pin_to({all_[0]}));
+    ASSERT_TRUE(stay_on({all_[0]}));
     ask_until(1);
     std::thread([&] {
-        ASSERT_TRUE(pin_to({all_[0], all_[1]}));
+        ASSERT_TRUE(stay_on({all_[0], all_[1]}));
         EXPECT_EQ(hf_cpus_usable(), 2u) << "at once";
     }).join();
 }
@@ -83,13 +68,13 @@ TEST_F(cpu_count, APinnedFirstAskerDoesNotDecide) {
 TEST_F(cpu_count, PinnedThreadsAddUp) {
     std::atomic<bool> ends = false;
     std::thread other([&] {
-        EXPECT_TRUE(pin_to({all_[1]}));
+        EXPECT_TRUE(stay_on({all_[1]}));
         while (!ends) {
             hf_cpus_usable();
             usleep(100);
         }
     });
-    EXPECT_TRUE(pin_to({all_[0]}));
+    EXPECT_TRUE(stay_on({all_[0]}));
     ask_for_seconds(3); // none of what was before is left
     ask_until(2);
     ends = true;
@@ -101,7 +86,7 @@ TEST_F(cpu_count, StaysWhenItIsForgone) {
     pid_t child = fork();
     if (child == 0) {
         hf_cpus_forgo();
-        bool pinned = pin_to({all_[0]});
+        bool pinned = stay_on({all_[0]});
         ask_for_seconds(3);
         _exit(pinned && hf_cpus_usable() == all_.size() ? 0 : 1);
     }

@@ -26,6 +26,12 @@ protected:
         std::ofstream(path) << content;
     }
 
+    // In microseconds.
+    void limit_version_1(const std::string &group, const std::string &quota, const std::string &period) const {
+        write(group + "/cpu.cfs_quota_us", quota + "\n");
+        write(group + "/cpu.cfs_period_us", period + "\n");
+    }
+
     // As the kernel tells a process that is in these groups.
     uint32_t of(const std::string &groups) const {
         write("groups", groups);
@@ -43,8 +49,7 @@ TEST_F(cpu_limit, OfVersion2) {
 }
 
 TEST_F(cpu_limit, OfVersion1) {
-    write("cpu/a/cpu.cfs_quota_us", "150000\n");
-    write("cpu/a/cpu.cfs_period_us", "100000\n");
+    limit_version_1("cpu/a", "150000", "100000");
     EXPECT_EQ(of("12:cpuset:/\n5:cpu,cpuacct:/a\n0::/\n"), 1500u);
     EXPECT_EQ(of("5:cpuacct,cpu:/a\n"), 1500u);
     EXPECT_EQ(of("5:cpu:/a"), 1500u) << "and no line's end";
@@ -55,8 +60,7 @@ TEST_F(cpu_limit, OfVersion1) {
 TEST_F(cpu_limit, APeriodOfItsOwn) {
     write("a/cpu.max", "5000 10000\n");
     EXPECT_EQ(of("0::/a\n"), 500u);
-    write("cpu/a/cpu.cfs_quota_us", "10000\n");
-    write("cpu/a/cpu.cfs_period_us", "40000\n");
+    limit_version_1("cpu/a", "10000", "40000");
     EXPECT_EQ(of("5:cpu:/a\n"), 250u);
 }
 
@@ -77,21 +81,18 @@ TEST_F(cpu_limit, OfTheUpmostGroup) {
 }
 
 TEST_F(cpu_limit, AContainerToldItsHostsPlace) {
-    write("cpu/cpu.cfs_quota_us", "50000\n");
-    write("cpu/cpu.cfs_period_us", "100000\n");
+    limit_version_1("cpu", "50000", "100000");
     EXPECT_EQ(of("5:cpu,cpuacct:/docker/0123456789abcdef\n"), 500u);
 }
 
 TEST_F(cpu_limit, TheSmallerOfBothVersions) {
     write("a/cpu.max", "80000 100000\n");
-    write("cpu/a/cpu.cfs_quota_us", "60000\n");
-    write("cpu/a/cpu.cfs_period_us", "100000\n");
+    limit_version_1("cpu/a", "60000", "100000");
     EXPECT_EQ(of("5:cpu:/a\n0::/a\n"), 600u);
 }
 
 TEST_F(cpu_limit, OtherControllersSetNone) {
-    write("cpu/a/cpu.cfs_quota_us", "60000\n");
-    write("cpu/a/cpu.cfs_period_us", "100000\n");
+    limit_version_1("cpu/a", "60000", "100000");
     EXPECT_EQ(of("3:cpuset:/a\n4:cpuacct:/a\n5:name=cpu:/a\n6:xcpu:/a\n7:cp:/a\n"), HF_NO_CPU_LIMIT);
 }
 
@@ -109,8 +110,7 @@ TEST_F(cpu_limit, NothingToRead) {
 TEST_F(cpu_limit, APlaceThatIsTooLongIsLeftOut) {
     write("cpu.max", "50000 100000\n");
     EXPECT_EQ(of("0::/" + std::string(5000, 'a') + "\n"), HF_NO_CPU_LIMIT);
-    write("cpu/b/cpu.cfs_quota_us", "60000\n");
-    write("cpu/b/cpu.cfs_period_us", "100000\n");
+    limit_version_1("cpu/b", "60000", "100000");
     EXPECT_EQ(of("0::/" + std::string(5000, 'a') + "\n5:cpu:/b\n"), 600u) << "and the next line is read";
 }
 

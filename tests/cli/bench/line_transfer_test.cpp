@@ -2,23 +2,15 @@
 // Shown able to fail: without the look at the number of CPUs (a thread waits for one that never runs until time is
 // over); with one thread that takes both parts (the caller loses its CPUs).
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <thread>
 
 #include "cli/bench/line_transfer.hpp"
 #include "cli/experiment/usable_cpus.hpp"
+#include "cpus.hpp"
 
 namespace {
 
 using namespace holdfast::cli;
-
-void stay_on(const std::vector<int> &cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int cpu : cpus)
-        CPU_SET(cpu, &set);
-    ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
-}
 
 TEST(line_transfer, takes_some_time_between_two_cpus) {
     std::vector<int> cpus = usable_cpus();
@@ -35,7 +27,7 @@ TEST(line_transfer, takes_some_time_between_two_cpus) {
 
 TEST(line_transfer, is_not_measured_on_one_cpu) {
     std::thread confined([] {
-        stay_on({usable_cpus().front()});
+        ASSERT_TRUE(holdfast::test::stay_on({usable_cpus().front()}));
         EXPECT_EQ(usable_cpus().size(), 1u);
         EXPECT_EQ(line_transfer_ns(), std::nullopt);
     });

@@ -6,10 +6,10 @@
 // (ALockThatNobodyReleases...); a thread that leaves empty-handed stays critical (AThreadThatLeavesEmptyHanded...).
 #include <atomic>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <thread>
 #include <vector>
 
+#include "cpus.hpp"
 #include "lock/posix/read_write_batch.h"
 #include "patience.hpp"
 
@@ -98,33 +98,15 @@ TEST_F(read_write_batch, AThreadThatLeavesEmptyHandedIsNotCritical) {
     hf_rw_write_release(&lock, self);
 }
 
-// The CPUs that this thread may use.
-std::vector<int> own_cpus() {
-    cpu_set_t set;
-    std::vector<int> found;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-            if (CPU_ISSET(cpu, &set))
-                found.push_back(cpu);
-    return found;
-}
-
-void stay_on(int cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof(one), &one);
-}
-
 // Somebody uses it again and again without a break. A waiter gets it, for either use. Both have to run at one time,
 // which on a busy machine they may never do by chance: on one CPU they take turns.
 TEST_F(read_write_batch, AHotLockIsHadInTurn) {
-    std::vector<int> cpus = own_cpus();
+    std::vector<int> cpus = holdfast::test::usable_cpus();
     if (cpus.size() < 2)
         GTEST_SKIP() << "needs two CPUs";
     std::atomic<bool> stop = false;
     std::thread other([&] {
-        stay_on(cpus[1]);
+        EXPECT_TRUE(holdfast::test::stay_on({cpus[1]}));
         hf_thread_record *record = hf_self();
         while (!stop)
             if (hf_rw_write_try_acquire(&lock, record))
@@ -132,7 +114,7 @@ TEST_F(read_write_batch, AHotLockIsHadInTurn) {
     });
     int turns = 0;
     std::thread([&] {
-        stay_on(cpus[0]);
+        EXPECT_TRUE(holdfast::test::stay_on({cpus[0]}));
         self = hf_self();
         for (holdfast::test::patience left; turns < 20 && !left.is_over();) {
             hf_rw_use use = turns % 2 ? HF_RW_TO_READ : HF_RW_TO_WRITE;
