@@ -4,7 +4,8 @@
 Shown able to fail: version_key compares as text; verdict takes a status of 0 with no case passed for good; boot waits
 without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung;
 any emulator will do; what has passed is asked for again, or a run that has passed goes on for ever; a stopped
-machine's columns say yes; what another run has tried is not tried any more; each test is of the last commit."""
+machine's columns say yes; what another run has tried is not tried any more; each test is of the last commit; a limit is the
+same for any number of CPUs."""
 
 import os
 import subprocess
@@ -63,6 +64,11 @@ def test_kernels_are_chosen_once_each():
 def test_many_cpus_have_a_short_list():
     listed = jobs.listed()
     assert 0 < len(jobs.for_machine(64, [], listed)) < len(jobs.for_machine(8, [], listed))
+
+
+def test_limits_grow_with_cpus_that_share_one_clock():
+    soak = [jobs.for_machine(cpus, ["soak"], jobs.listed())[0].limit_s for cpus in (1, 8, 64)]
+    assert soak == [soak[0], soak[0], 8 * soak[0]]
 
 
 def test_a_report_tells_what_each_test_came_to():
