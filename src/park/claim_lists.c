@@ -2,10 +2,8 @@
 // claim.C1 to C5: claims.h.
 #include "park/claims.h"
 
-#include <pthread.h>
-
 #include "base/check.h"
-#include "park/fork_mark.h"
+#include "park/fork_guard.h"
 #include "park/masked_lock.h"
 
 // Claims on words that share a list, the oldest wait first.
@@ -15,39 +13,31 @@ struct list {
 } HF_CACHE_ALIGNED;
 
 // Zeroed by the kernel in a forked child, which has none of its parent's claimants.
-static struct {
-    struct list lists[1 << HF_CLAIM_LISTS_BITS];
-    struct hf_fork_page page;
-} table;
-_Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
-static bool zeroed_by_fork;
+static struct list lists[1 << HF_CLAIM_LISTS_BITS] HF_FORK_PAGES;
+_Static_assert(sizeof(lists) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
 
 uint32_t hf_claims_standing[1 << HF_CLAIM_LISTS_BITS];
 
 static uint32_t *standing_in(const struct list *list) {
-    return &hf_claims_standing[list - table.lists];
+    return &hf_claims_standing[list - lists];
 }
 
-static __attribute__((noinline)) void start_over_in_child(void) {
-    sigset_t saved;
-    if (!hf_fork_begin_repair(&table.page.mark, &saved))
-        return;
+// Writes no more than it has to: what a child writes it gets a copy of.
+static void start_over(void);
+static struct hf_fork_guard guard = HF_FORK_GUARD(start_over);
+
+static void start_over(void) {
     for (int i = 0; i < 1 << HF_CLAIM_LISTS_BITS; i++) {
-        if (!zeroed_by_fork)
-            table.lists[i] = (struct list){.lock = HF_WORD_FREE};
-        hf_store_relaxed(&hf_claims_standing[i], 0);
+        if (!guard.is_zeroed)
+            lists[i] = (struct list){.lock = HF_WORD_FREE};
+        if (hf_load_relaxed(&hf_claims_standing[i]) != 0)
+            hf_store_relaxed(&hf_claims_standing[i], 0);
     }
-    hf_fork_mark_known(&table.page.mark, &saved);
-}
-
-static void start_over_if_forked(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.page.mark)))
-        start_over_in_child();
 }
 
 static struct list *lock_list_of(const uint32_t *word, sigset_t *saved) {
-    struct list *list = &table.lists[hf_claims_list_of(word)];
-    hf_masked_lock_in_order(&list->lock, start_over_if_forked, saved);
+    struct list *list = &lists[hf_claims_list_of(word)];
+    hf_masked_lock_in_order(&list->lock, &guard, saved);
     return list;
 }
 
@@ -116,14 +106,6 @@ bool hf_claims_meet(uint32_t *word) {
     return claim != NULL;
 }
 
-static void start_over_by_handler(void) {
-    if (zeroed_by_fork)
-        return; // the first thread that comes does it
-    hf_fork_mark_unknown(&table.page.mark);
-    start_over_in_child();
-}
-
 __attribute__((constructor)) static void watch_forks(void) {
-    zeroed_by_fork = hf_fork_watch(&table.page.mark, &table, sizeof(table));
-    pthread_atfork(NULL, NULL, start_over_by_handler);
+    hf_fork_guard_watch(&guard, lists, sizeof(lists));
 }

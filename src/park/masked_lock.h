@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "base/signal_mask.h"
+#include "park/fork_guard.h"
 #include "park/word_lock.h"
 
 static inline void hf_lock_while_masked(uint32_t *word) {
@@ -20,12 +21,12 @@ static inline void hf_masked_lock(uint32_t *word, sigset_t *saved) {
     hf_lock_while_masked(word);
 }
 
-// The same around a list that a forked child has to put in order first (park/fork_mark.h). The mark is asked with
+// The same around a list that a forked child has to put in order first (park/fork_guard.h). The guard is asked with
 // signals blocked: a handler that forked between the question and the lock would return, in the child, to a word that
 // may be held by a thread which only the parent has.
-static inline void hf_masked_lock_in_order(uint32_t *word, void (*start_over_if_forked)(void), sigset_t *saved) {
+static inline void hf_masked_lock_in_order(uint32_t *word, struct hf_fork_guard *guard, sigset_t *saved) {
     hf_block_all_signals(saved);
-    start_over_if_forked();
+    hf_fork_guard_repair_if_forked(guard);
     hf_lock_while_masked(word);
 }
 

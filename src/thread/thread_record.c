@@ -7,7 +7,7 @@
 
 #include "base/shared_memory.h"
 #include "base/system_call.h"
-#include "park/fork_mark.h"
+#include "park/fork_guard.h"
 #include "park/masked_lock.h"
 
 __thread struct hf_thread_record *hf_self_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -54,8 +54,8 @@ static void tag_process(long process) {
     hf_store_relaxed(&hf_process_tag, number >> HF_LOW_BITS << HF_UPPER_SHIFT | low);
 }
 
-static struct hf_fork_page page; // park/fork_mark.h
-static bool zeroed_by_fork;
+static void start_over(void);
+static struct hf_fork_guard guard = HF_FORK_GUARD(start_over);
 
 _Static_assert(sizeof(struct hf_thread_record) == HF_CACHE_LINE_BYTES, "one cache line");
 _Static_assert(sizeof(struct hf_thread_counters) == HF_CACHE_LINE_BYTES &&
@@ -265,26 +265,17 @@ static void forget_slabs(void) {
 }
 
 // Whatever another thread of the parent was doing here. Other threads of the child wait (fork.F1).
-static __attribute__((noinline)) void start_over_in_child(void) {
-    sigset_t saved;
-    if (!hf_fork_begin_repair(&page.mark, &saved))
-        return;
+static void start_over(void) {
     pool.word = HF_WORD_FREE;
     forget_slabs();
     pool.shared = NULL;
     hf_store_relaxed(&hf_threads_with_records, 1);            // the one that has forked (have_record_before_fork)
-    pool.process = hf_tids_are_libcs() ? 0 : hf_sys_getpid(); // see start_over_by_handler
+    pool.process = hf_tids_are_libcs() ? 0 : hf_sys_getpid(); // see begin_in_child
     pool.taken_by_stranger = false;
-    hf_fork_mark_known(&page.mark, &saved);
-}
-
-static void start_over_if_forked(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&page.mark)))
-        start_over_in_child();
 }
 
 static void lock_pool(sigset_t *saved) {
-    hf_masked_lock_in_order(&pool.word, start_over_if_forked, saved);
+    hf_masked_lock_in_order(&pool.word, &guard, saved);
 }
 
 static void release(void *record_pointer) {
@@ -358,10 +349,7 @@ static void move_to_new_slab(void) {
 }
 
 // Handlers that were registered before ours may have started threads in the child.
-static void start_over_by_handler(void) {
-    if (!zeroed_by_fork)
-        hf_fork_mark_unknown(&page.mark);
-    start_over_in_child();
+static void begin_in_child(void) {
     sigset_t saved;
     lock_pool(&saved);
     if (pool.process == 0)
@@ -371,9 +359,9 @@ static void start_over_by_handler(void) {
     hf_masked_unlock(&pool.word, &saved);
 }
 
-// In the child, handlers that were registered before ours run before start_over_by_handler. If they lock, and the
-// kernel zeroes no mark, they must not need the pool, which some other thread may have held: so the forking thread gets
-// its record now.
+// In the child, handlers that were registered before ours run before begin_in_child. If they lock, and the kernel
+// zeroes no marks, they must not need the pool, which some other thread may have held: so the forking thread gets its
+// record now.
 static void have_record_before_fork(void) {
     hf_self();
 }
@@ -381,8 +369,8 @@ static void have_record_before_fork(void) {
 __attribute__((constructor)) static void watch_forks(void) {
     pool.process = hf_sys_getpid();
     tag_process(pool.process);
-    zeroed_by_fork = hf_fork_watch(&page.mark, &page, sizeof(page));
-    pthread_atfork(have_record_before_fork, NULL, start_over_by_handler);
+    hf_fork_guard_watch(&guard, NULL, 0);
+    pthread_atfork(have_record_before_fork, NULL, begin_in_child);
 }
 
 struct hf_thread_record *hf_thread_record_acquire(void) {

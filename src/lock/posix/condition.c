@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stddef.h>
 
 #include "base/address_hash.h"
@@ -13,7 +12,7 @@
 #include "lock/posix/waiter_places.h"
 #include "lock/wait/spin_budget.h"
 #include "lock/wait/spin_history.h"
-#include "park/fork_mark.h"
+#include "park/fork_guard.h"
 #include "park/masked_lock.h"
 #include "park/owned_lock.h"
 #include "thread/left_wait.h"
@@ -40,37 +39,31 @@ struct list_lock {
 
 // In pages of its own that the kernel zeroes in a forked child, if it can: then no lock is held there from the first
 // instruction on, also in handlers that the program has registered before us (pthread_atfork).
-static struct {
-    struct list_lock locks[1 << HF_LIST_LOCK_BITS];
-    struct hf_fork_page page;
-} table;
-_Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
-static bool zeroed_by_fork;
+static struct list_lock locks[1 << HF_LIST_LOCK_BITS] HF_FORK_PAGES;
+_Static_assert(sizeof(locks) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
 
-static uint32_t fork_depth, depth_of_next_child;
+static uint32_t fork_depth;
 
 // Which lists are closed, each under its lock (condition.C6). A forked child's are as its parent's were.
 static bool closing, closed[1 << HF_LIST_LOCK_BITS];
 
 static bool is_closed(const struct list_lock *lock) {
-    return HF_UNLIKELY(hf_load_relaxed(&closing)) && closed[lock - table.locks];
+    return HF_UNLIKELY(hf_load_relaxed(&closing)) && closed[lock - locks];
 }
 
 // No other thread holds a list, and none of the parent's waiters is there.
-static __attribute__((noinline)) void start_over_in_child(void) {
-    sigset_t saved;
-    if (!hf_fork_begin_repair(&table.page.mark, &saved))
-        return; // another thread of the child was faster
-    if (!zeroed_by_fork)
+static void start_over(void);
+static struct hf_fork_guard guard = HF_FORK_GUARD(start_over);
+
+static void start_over(void) {
+    if (!guard.is_zeroed)
         for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
-            table.locks[i] = (struct list_lock){.word = HF_OWNED_FREE};
+            locks[i] = (struct list_lock){.word = HF_OWNED_FREE};
     fork_depth++;
-    hf_fork_mark_known(&table.page.mark, &saved);
 }
 
 static inline uint32_t current_fork_depth(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.page.mark)))
-        start_over_in_child();
+    hf_fork_guard_repair_if_forked(&guard);
     return fork_depth;
 }
 
@@ -99,7 +92,7 @@ static struct hf_waiter *without_tag(hf_tagged_waiter tagged) {
 }
 
 static struct list_lock *list_lock_of(const struct hf_condition *condition) {
-    return &table.locks[hf_address_hash((uintptr_t)condition, HF_LIST_LOCK_BITS)];
+    return &locks[hf_address_hash((uintptr_t)condition, HF_LIST_LOCK_BITS)];
 }
 
 static struct list_lock *acquire_list(struct list_lock *lock) {
@@ -426,7 +419,7 @@ static struct hf_waiter *choose_all_under(struct list_lock *lock) {
 void hf_conditions_close(void) {
     hf_store_relaxed(&closing, true);
     for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++) {
-        struct list_lock *lock = acquire_list(&table.locks[i]);
+        struct list_lock *lock = acquire_list(&locks[i]);
         closed[i] = true;
         struct hf_waiter *chosen = choose_all_under(lock);
         HF_CHECK("condition.C6", !lock->waiters.first && lock->waiters.last == 0);
@@ -519,19 +512,6 @@ void hf_permits_give_all(hf_permits_owed permits) {
     hf_waiters_give_permits(first_owed(permits));
 }
 
-static void expect_child(void) {
-    depth_of_next_child = fork_depth + 1;
-}
-
-// Unless a handler before ours has needed it.
-static void start_over_once_in_child(void) {
-    if (!zeroed_by_fork)
-        hf_fork_mark_unknown(&table.page.mark);
-    if (fork_depth != depth_of_next_child)
-        start_over_in_child();
-}
-
 __attribute__((constructor)) static void watch_forks(void) {
-    zeroed_by_fork = hf_fork_watch(&table.page.mark, &table, sizeof(table));
-    pthread_atfork(expect_child, NULL, start_over_once_in_child);
+    hf_fork_guard_watch(&guard, locks, sizeof(locks));
 }

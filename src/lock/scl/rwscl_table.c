@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "lock/scl/rwscl_table.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -23,9 +22,8 @@ static struct {
     struct hf_rwscl_entry *rows[1 << HF_ROWS_BITS]; // by the object's address
 } table;
 
-static struct hf_fork_page page; // park/fork_mark.h
-static uint32_t never_forked = HF_FORK_KNOWN;
-uint32_t *hf_rwscl_table_mark = &never_forked;
+static void start_over(void);
+struct hf_fork_guard hf_rwscl_fork_guard = HF_FORK_GUARD(start_over);
 
 static size_t lock_bytes(void) {
     return offsetof(hf_rwscl_t, gates) + hf_numa_nodes() * sizeof(struct hf_rwscl_gate);
@@ -154,30 +152,21 @@ static void put_in_rows_again(void) {
     hf_store_release(&table.word, (uint32_t)HF_WORD_FREE); // last: a child that is forked in the middle begins anew
 }
 
-// Other threads of the child wait (fork.F1, park/fork_mark.h). Writes no more than it has to: what a child writes it
+// Other threads of the child wait (fork.F1, park/fork_guard.h). Writes no more than it has to: what a child writes it
 // gets a copy of.
-static void start_over_in_child(void) {
-    sigset_t saved;
-    if (!hf_fork_begin_repair(&page.mark, &saved))
-        return;
+static void start_over(void) {
     if (table.word != HF_WORD_FREE)
         put_in_rows_again();
     for (struct hf_rwscl_entry *entry = table.last_made; entry; entry = entry->made_before) {
         if (entry->object && is_waited_for(&entry->lock))
             forget_who_waits(&entry->lock);
     }
-    hf_fork_mark_known(&page.mark, &saved);
-}
-
-static void start_over_if_forked(void) {
-    if (!hf_fork_is_known(hf_rwscl_table_mark))
-        start_over_in_child();
 }
 
 struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_entry **place,
                                            const struct hf_rwscl_options *options) {
     sigset_t saved;
-    hf_masked_lock_in_order(&table.word, start_over_if_forked, &saved);
+    hf_masked_lock_in_order(&table.word, &hf_rwscl_fork_guard, &saved);
     struct hf_rwscl_entry *entry = hf_load_relaxed(place);
     if (!entry || (entry != &hf_rwscl_no_entry && entry->object != object)) {
         entry = entry_for(object);
@@ -194,7 +183,7 @@ struct hf_rwscl_entry *hf_rwscl_entry_made(const void *object, struct hf_rwscl_e
 
 void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
     sigset_t saved;
-    hf_masked_lock_in_order(&table.word, start_over_if_forked, &saved);
+    hf_masked_lock_in_order(&table.word, &hf_rwscl_fork_guard, &saved);
     // Not by what lies in `place`, which may be anything: objects that nobody has initialised are destroyed, too.
     struct hf_rwscl_entry *entry = find(object);
     // One that a thread is still about to leave stays where it is, for the next lock at that address.
@@ -207,15 +196,6 @@ void hf_rwscl_give_back(const void *object, struct hf_rwscl_entry **place) {
     hf_masked_unlock(&table.word, &saved);
 }
 
-static void start_over_by_handler(void) {
-    hf_fork_mark_unknown(&page.mark); // where the kernel does not zero it
-    start_over_in_child();
-}
-
 void hf_rwscl_table_watch_forks(void) {
-    if (hf_rwscl_table_mark == &page.mark)
-        return;
-    bool is_zeroed = hf_fork_watch(&page.mark, &page, sizeof(page));
-    pthread_atfork(NULL, NULL, is_zeroed ? start_over_in_child : start_over_by_handler);
-    hf_store_relaxed(&hf_rwscl_table_mark, &page.mark);
+    hf_fork_guard_watch(&hf_rwscl_fork_guard, NULL, 0);
 }

@@ -10,7 +10,7 @@
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "holdfast/rwscl.h"
-#include "park/fork_mark.h"
+#include "park/fork_guard.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,8 +31,8 @@ struct hf_rwscl_options {
 // In an object: there is no memory for a lock, and there never will be one.
 extern struct hf_rwscl_entry hf_rwscl_no_entry __attribute__((visibility("hidden")));
 
-// Not known in a forked child before the table is in order there.
-extern uint32_t *hf_rwscl_table_mark __attribute__((visibility("hidden")));
+// Of the table in a forked child.
+extern struct hf_fork_guard hf_rwscl_fork_guard __attribute__((visibility("hidden")));
 
 // What has to be done before the first fork.
 void hf_rwscl_table_watch_forks(void) __attribute__((cold));
@@ -46,7 +46,8 @@ static inline hf_rwscl_t *hf_rwscl_of(const void *object, struct hf_rwscl_entry 
                                       const struct hf_rwscl_options *options) {
     // Acquire: pairs with the release of the thread that has made it.
     struct hf_rwscl_entry *entry = hf_load_acquire(place);
-    if (HF_UNLIKELY(!entry || hf_load_relaxed(&entry->object) != object || !hf_fork_is_known(hf_rwscl_table_mark)))
+    if (HF_UNLIKELY(!entry || hf_load_relaxed(&entry->object) != object ||
+                    !hf_fork_guard_is_in_order(&hf_rwscl_fork_guard)))
         entry = hf_rwscl_entry_made(object, place, options);
     return HF_LIKELY(entry != NULL) ? &entry->lock : NULL;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "lock/scl/slices_memory.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/address_hash.h"
 #include "base/chunk.h"
 #include "base/system_call.h"
-#include "park/fork_mark.h"
 #include "park/masked_lock.h"
 
 enum { HF_FIRST_ROW_BITS = 8 };
@@ -28,8 +26,8 @@ static struct {
     size_t in_rows; // slices
 } memory = {.rows = first_rows, .row_bits = HF_FIRST_ROW_BITS};
 
-static struct hf_fork_page page; // park/fork_mark.h
-static bool zeroed_by_fork;
+static void start_over(void);
+struct hf_fork_guard hf_slices_fork_guard = HF_FORK_GUARD(start_over);
 
 struct hf_share *hf_share_take(void) {
     sigset_t saved;
@@ -159,7 +157,7 @@ static bool take_over(struct hf_slices *slices, const uint32_t *lock, struct hf_
 struct hf_slices *hf_slices_of(const uint32_t *lock, struct hf_slices **place, struct hf_thread_record *self) {
     for (;;) {
         sigset_t saved;
-        hf_masked_lock_in_order(&memory.word, hf_slices_start_over_if_forked, &saved);
+        hf_masked_lock_in_order(&memory.word, &hf_slices_fork_guard, &saved);
         struct hf_slices *slices = in_use(lock, place), *left = slices ? NULL : find(lock);
         if (!slices && !left) {
             slices = make(lock);
@@ -205,12 +203,9 @@ void hf_slices_give_back(struct hf_slices *slices, const uint32_t *lock, struct 
     hf_slices_unlock(slices, self, &saved);
 }
 
-// Other threads of the child wait (fork.F1, park/fork_mark.h). Every list may have been in the middle of a change but
+// Other threads of the child wait (fork.F1, park/fork_guard.h). Every list may have been in the middle of a change but
 // that of all slices: so the others are made anew from it. The shares and the chunk's rest are left where they are.
-static __attribute__((noinline)) void start_over_in_child(void) {
-    sigset_t saved;
-    if (!hf_fork_begin_repair(&page.mark, &saved))
-        return;
+static void start_over(void) {
     memory.word = HF_WORD_FREE;
     memory.spare_shares = NULL;
     memory.spare_slices = NULL;
@@ -228,18 +223,12 @@ static __attribute__((noinline)) void start_over_in_child(void) {
         else
             become_spare(slices);
     }
-    hf_fork_mark_known(&page.mark, &saved);
-}
-
-void hf_slices_start_over_if_forked(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&page.mark)))
-        start_over_in_child();
 }
 
 void hf_slices_lock(struct hf_slices *slices, struct hf_thread_record *self, sigset_t *saved) {
     hf_slices_enter(self);
     hf_critical_enter(self);
-    hf_masked_lock_in_order(&slices->guard, hf_slices_start_over_if_forked, saved);
+    hf_masked_lock_in_order(&slices->guard, &hf_slices_fork_guard, saved);
 }
 
 void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, const sigset_t *saved) {
@@ -248,13 +237,6 @@ void hf_slices_unlock(struct hf_slices *slices, struct hf_thread_record *self, c
     hf_slices_exit(self);
 }
 
-static void start_over_by_handler(void) {
-    if (!zeroed_by_fork)
-        hf_fork_mark_unknown(&page.mark);
-    start_over_in_child();
-}
-
 __attribute__((constructor)) static void watch_forks(void) {
-    zeroed_by_fork = hf_fork_watch(&page.mark, &page, sizeof(page));
-    pthread_atfork(NULL, NULL, start_over_by_handler);
+    hf_fork_guard_watch(&hf_slices_fork_guard, NULL, 0);
 }

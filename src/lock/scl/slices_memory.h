@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "lock/scl/slices_state.h"
+#include "park/fork_guard.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,8 +25,8 @@ struct hf_share *hf_share_take(void);
 void hf_share_give(struct hf_share *share);
 
 // In a forked child all locks start without slices, before any of them is used: their waiters and guards are the
-// parent's. Costs a load.
-void hf_slices_start_over_if_forked(void);
+// parent's.
+extern struct hf_fork_guard hf_slices_fork_guard __attribute__((visibility("hidden")));
 
 // The guard. With signals blocked: a thread that a handler stops under it (to collect garbage, say) would stop
 // everybody at a lock that is free. `saved`: for the unlock.

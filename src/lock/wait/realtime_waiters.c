@@ -2,14 +2,12 @@
 // RT1, RT2: realtime_waiters.h.
 #include "lock/wait/realtime_waiters.h"
 
-#include <pthread.h>
-
 #include "base/address_hash.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/pause.h"
 #include "hint/hint.h"
-#include "park/fork_mark.h"
+#include "park/fork_guard.h"
 #include "park/masked_lock.h"
 
 enum { HF_REALTIME_LISTS_BITS = 6 };
@@ -23,31 +21,22 @@ struct list {
 
 static const uint32_t several[1];
 
-// As the table of condition.c: zeroed by the kernel in a forked child, which has none of its parent's waiters.
-static struct {
-    struct list lists[1 << HF_REALTIME_LISTS_BITS];
-    struct hf_fork_page page;
-} table;
-_Static_assert(sizeof(table) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
-static bool zeroed_by_fork;
+// Zeroed by the kernel in a forked child, which has none of its parent's waiters.
+static struct list lists[1 << HF_REALTIME_LISTS_BITS] HF_FORK_PAGES;
+_Static_assert(sizeof(lists) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
+
+static void start_over(void);
+static struct hf_fork_guard guard = HF_FORK_GUARD(start_over);
+
+static void start_over(void) {
+    if (guard.is_zeroed)
+        return;
+    for (int i = 0; i < 1 << HF_REALTIME_LISTS_BITS; i++)
+        lists[i] = (struct list){.lock = HF_WORD_FREE};
+}
 
 static struct list *list_of(const uint32_t *word) {
-    return &table.lists[hf_address_hash((uintptr_t)word, HF_REALTIME_LISTS_BITS)];
-}
-
-static __attribute__((noinline)) void start_over_in_child(void) {
-    sigset_t saved;
-    if (!hf_fork_begin_repair(&table.page.mark, &saved))
-        return;
-    if (!zeroed_by_fork)
-        for (int i = 0; i < 1 << HF_REALTIME_LISTS_BITS; i++)
-            table.lists[i] = (struct list){.lock = HF_WORD_FREE};
-    hf_fork_mark_known(&table.page.mark, &saved);
-}
-
-static void start_over_if_forked(void) {
-    if (HF_UNLIKELY(zeroed_by_fork && !hf_fork_is_known(&table.page.mark)))
-        start_over_in_child();
+    return &lists[hf_address_hash((uintptr_t)word, HF_REALTIME_LISTS_BITS)];
 }
 
 static void note_firsts(struct list *list) {
@@ -68,7 +57,7 @@ static void note_firsts(struct list *list) {
 void hf_realtime_join(struct hf_realtime_waiter *self, const uint32_t *word, unsigned priority) {
     struct list *list = list_of(word);
     sigset_t saved;
-    hf_masked_lock_in_order(&list->lock, start_over_if_forked, &saved);
+    hf_masked_lock_in_order(&list->lock, &guard, &saved);
     *self = (struct hf_realtime_waiter){.word = word, .priority = priority};
     struct hf_realtime_waiter **at = &list->first;
     while (*at && (*at)->priority >= priority)
@@ -85,7 +74,7 @@ void hf_realtime_leave(struct hf_realtime_waiter *self) {
         return;
     struct list *list = list_of(self->word);
     sigset_t saved;
-    hf_masked_lock_in_order(&list->lock, start_over_if_forked, &saved);
+    hf_masked_lock_in_order(&list->lock, &guard, &saved);
     struct hf_realtime_waiter **at = &list->first;
     while (*at && *at != self)
         at = &(*at)->next;
@@ -117,14 +106,6 @@ bool hf_realtime_is_to_give_way(const uint32_t *word, const struct hf_realtime_w
     return hf_ns_since(*since_ns, now_ns) < HF_GIVE_WAY_NS;
 }
 
-static void start_over_by_handler(void) {
-    if (zeroed_by_fork)
-        return; // who comes first does it
-    hf_fork_mark_unknown(&table.page.mark);
-    start_over_in_child();
-}
-
 __attribute__((constructor)) static void watch_forks(void) {
-    zeroed_by_fork = hf_fork_watch(&table.page.mark, &table, sizeof(table));
-    pthread_atfork(NULL, NULL, start_over_by_handler);
+    hf_fork_guard_watch(&guard, lists, sizeof(lists));
 }

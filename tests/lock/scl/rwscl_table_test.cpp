@@ -2,7 +2,7 @@
 // RW-SCL locks found by the address of an object: which object gets which lock, and what a forked child finds.
 //
 // Shown able to fail: is_left that is always true (IsNotGivenAway), a lock that is looked for by its place alone
-// (OfACopyIsAnother), start_over_in_child without forget_who_waits (InAChild), with a thread that leaves a drain
+// (OfACopyIsAnother), start_over without forget_who_waits (InAChild), with a thread that leaves a drain
 // counted twice or half-opened gates taken for closed (InAChildAReaderIsInside), or with a mark that is known from the
 // start of the repair on (InAChildWithoutHandlers...).
 #include <atomic>

@@ -594,7 +594,7 @@ TEST(slices_memory, InAChildWithoutHandlersNobodyUsesSlicesBeforeTheyAreInOrder)
         child_process child(
             [&] {
                 return both_see([&] {
-                    hf_slices_start_over_if_forked();
+                    hf_fork_guard_repair_if_forked(&hf_slices_fork_guard);
                     return hf_load_relaxed(&places[0]->guard) == HF_WORD_FREE;
                 });
             },

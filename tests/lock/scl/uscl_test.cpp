@@ -3,7 +3,7 @@
 // here depends on how fast the machine is; shares are measured by `holdfast bench scl-fairness` and `scl-proportion`.
 //
 // Shown able to fail: hf_slices_of that always makes new ones (TakesOver...); sum_up that forgets nobody
-// (AThreadThatExitsIsForgotten); start_over_in_child that does nothing (AChildStartsOver: hangs until its alarm);
+// (AThreadThatExitsIsForgotten); start_over that does nothing (AChildStartsOver: hangs until its alarm);
 // hf_thread_set_class that does nothing (AClassHasOneShare); trylock that needs a slice (TriesInAnothersSlice);
 // set_option that clears nothing, take_options_over without inactive_ms (OptionsDoNot...); hf_uscl_set_inactive that
 // takes 0 (RefusesAnInactivity...).
