@@ -16,6 +16,8 @@ COMMAND = Path(os.environ.get("HOLDFAST", "build/release/bin/holdfast")).resolve
 PROGRAMS = COMMAND.parent.parent / "libexec" / "holdfast"
 INTERPOSER = COMMAND.parent.parent / "lib" / "libholdfast-preload.so"
 NOBODY = 65534  # a user without any rights
+# All that this process starts has it: other tests may run beside.
+os.environ["TESTED_BY"] = str(os.getpid())
 
 
 @pytest.fixture
@@ -95,12 +97,13 @@ def without_rights(*command):
 
 
 def running(name):
-    """Process ids of the programs of that name in our libexec directory."""
-    found = []
+    """Process ids of the programs of that name in our libexec directory that this process has started."""
+    found, ours = [], f"TESTED_BY={os.getpid()}".encode()
     for directory in Path("/proc").iterdir():
         if directory.name.isdigit():
             try:
-                if (directory / "exe").readlink() == PROGRAMS / name:
+                if ((directory / "exe").readlink() == PROGRAMS / name
+                        and ours in (directory / "environ").read_bytes().split(b"\0")):
                     found.append(int(directory.name))
             except OSError:
                 continue  # gone meanwhile, or not ours to see
