@@ -238,7 +238,7 @@ inline __attribute__((always_inline)) void end_steps() {
 
 // True if it was woken; it is in any case.
 bool other_gets_it(pthread_mutex_t *mutex) {
-    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    auto patience_ends = std::chrono::steady_clock::now() + std::chrono::minutes(10);
     while (steps.has_had_it != steps.stops_before && std::chrono::steady_clock::now() < patience_ends)
         usleep(100);
     bool was_woken = steps.has_had_it == steps.stops_before;

@@ -2,7 +2,6 @@
 #include "harness/thread_team.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <gtest/gtest.h>
 #include <latch>
 #include <semaphore>
@@ -12,6 +11,7 @@
 
 #include "harness/measured_lock.hpp"
 #include "harness/runnable_counter.hpp"
+#include "patience.hpp"
 
 namespace {
 
@@ -97,11 +97,8 @@ TEST(runnable_counter, tells_threads_that_want_to_run_from_those_that_sleep) {
     begun.wait();
     runnable_counter counter(tids);
     EXPECT_EQ(counter.watched(), 5u);
-    unsigned count = counter.now(); // those that sleep may not have come to it yet
-    for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-         count != 3 && std::chrono::steady_clock::now() < until; count = counter.now())
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(count, 3u);
+    // Those that sleep may not have come to it yet.
+    EXPECT_TRUE(holdfast::test::comes_true([&] { return counter.now() == 3; })) << counter.now();
     stop = true;
     go.release(2);
 }
