@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What all tests of the command need: where it is, running it, and looking at what it started."""
 
+import atexit
 import os
 import pty
 import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,8 +18,12 @@ COMMAND = Path(os.environ.get("HOLDFAST", "build/release/bin/holdfast")).resolve
 PROGRAMS = COMMAND.parent.parent / "libexec" / "holdfast"
 INTERPOSER = COMMAND.parent.parent / "lib" / "libholdfast-preload.so"
 NOBODY = 65534  # a user without any rights
-# All that this process starts has it: other tests may run beside.
+# Other tests may run beside. All that this process starts has its number; and the folder that tests' folders are in,
+# which some tests open for other users, is its own: the next pytest that starts closes the one that all share.
 os.environ["TESTED_BY"] = str(os.getpid())
+os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="hf-")
+os.chmod(os.environ["PYTEST_DEBUG_TEMPROOT"], 0o755)
+atexit.register(shutil.rmtree, os.environ["PYTEST_DEBUG_TEMPROOT"])  # after pytest's own
 
 
 @pytest.fixture
