@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # What makes the whole build shorter where nothing else depends on it.
-option(HF_PRECOMPILE "Precompile headers of other projects; off: each source as it is (as in ./dev lint)" ON)
+option(HF_PRECOMPILE "Precompile headers of other projects; off: each source as it is" ON)
 
 include(CMakeDependentOption)
 cmake_dependent_option(HF_TOGETHER "Compile the sources of a part together; off: each by itself, which makes a change \
@@ -22,7 +22,8 @@ function(hf_compile_together target)
     endif()
     # A class of one source may have fields of a type of its unnamed namespace; the compiler takes all for headers.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size}
+        UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
 endfunction()
 
 # hf_precompile(target header...): other projects' headers, which none of ours change.
