@@ -2,7 +2,6 @@
 #include "monitor/spin_watch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -10,8 +9,6 @@
 #include <chrono>
 #include <cstring>
 #include <linux/perf_event.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -139,12 +136,11 @@ struct spin_watch::detector {
     }
 };
 
-spin_watch::spin_watch(detector_comes when, refusal_handler refused)
-    : refused_(std::move(refused)), ends_(eventfd(0, EFD_CLOEXEC)) {
+spin_watch::spin_watch(detector_comes when, refusal_handler refused) : refused_(std::move(refused)) {
+    if (!ends_.is_there())
+        throw spin_watch_unavailable(std::string("busy-waiting detection has no descriptor: ") + std::strerror(errno));
     if (auto reason = why_no_wait_loops())
         throw spin_watch_unavailable(*reason);
-    if (!ends_)
-        throw spin_watch_unavailable(std::string("busy-waiting detection has no descriptor: ") + std::strerror(errno));
     clock_ = std::make_unique<clock>();
     if (when == detector_comes::first)
         detector_ = std::make_unique<detector>(*clock_);
@@ -152,15 +148,10 @@ spin_watch::spin_watch(detector_comes when, refusal_handler refused)
     reader_ = std::jthread([this] { follow(); });
 }
 
-bool spin_watch::ends_within(std::chrono::milliseconds wait) {
-    pollfd asked{.fd = ends_.get(), .events = POLLIN, .revents = 0};
-    return poll(&asked, 1, static_cast<int>(wait.count())) > 0;
-}
-
 // False: this object is being destroyed.
 bool spin_watch::waits_for_busy_programs() {
     while (clock_->ticks() < ticks_of_busy_programs) {
-        if (ends_within(between_looks))
+        if (ends_.comes_within(between_looks))
             return false;
     }
     return true;
@@ -177,17 +168,14 @@ void spin_watch::follow() {
         return;
     }
     auto wait = between_looks;
-    std::array<pollfd, 2> asked{{{.fd = ends_.get(), .events = POLLIN, .revents = 0},
-                                 {.fd = detector_->reader.fd(), .events = POLLIN, .revents = 0}}};
     do {
         detector_->reader.answer_all();
         wait = std::min(between_looks, detector_->keep_pace(clock_->fast));
-        poll(asked.data(), asked.size(), static_cast<int>(wait.count()));
-    } while (!asked[0].revents);
+    } while (!ends_.comes_within(wait, detector_->reader.fd()));
 }
 
 spin_watch::~spin_watch() {
-    eventfd_write(ends_.get(), 1);
+    ends_.give();
 }
 
 spin_totals spin_watch::totals() const {

@@ -7,7 +7,6 @@
 //                                                  +--- the kernel refuses it ---> counts, and says so once
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "base/descriptor.hpp"
+#include "base/end_signal.hpp"
 #include "monitor/spin_totals.hpp"
 
 namespace holdfast {
@@ -48,10 +47,9 @@ private:
 
     void follow();
     bool waits_for_busy_programs();
-    bool ends_within(std::chrono::milliseconds wait);
 
     refusal_handler refused_;
-    descriptor ends_; // readable: this object is being destroyed
+    end_signal ends_; // given: this object is being destroyed
     std::unique_ptr<clock> clock_;
     std::unique_ptr<detector> detector_; // the reader's alone, unless it came first
     std::jthread reader_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "oversub/scheduler.hpp"
 
-#include <array>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -9,14 +8,13 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <poll.h>
+#include <optional>
 #include <sched.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
-#include "base/descriptor.hpp"
+#include "base/end_signal.hpp"
 #include "base/signals_blocked.hpp"
 #include "monitor/bpf_refusal.hpp"
 #include "monitor/wait_loop_reader.hpp"
@@ -80,7 +78,7 @@ struct scheduler::loaded {
     bpf_link *table = nullptr;
     int link = -1;
 
-    descriptor ends; // readable: this object is being destroyed
+    std::optional<end_signal> ends; // given: this object is being destroyed
     std::unique_ptr<wait_loop_reader> wait_loops;
     std::jthread reader;
 
@@ -102,7 +100,7 @@ struct scheduler::loaded {
             close(link); // first: no waiter is blocked any more when the rest goes
         bpf_link__destroy(table);
         if (reader.joinable()) {
-            eventfd_write(ends.get(), 1);
+            ends->give();
             reader.join();
         }
         oversub__destroy(skeleton);
@@ -144,8 +142,7 @@ struct scheduler::loaded {
 
     // Returns an errno.
     int read_wait_loops() {
-        ends = descriptor(eventfd(0, EFD_CLOEXEC));
-        if (!ends)
+        if (!ends.emplace().is_there())
             return errno;
         wait_loops =
             std::make_unique<wait_loop_reader>(bpf_map__fd(skeleton->maps.known), bpf_map__fd(skeleton->maps.seen));
@@ -157,12 +154,8 @@ struct scheduler::loaded {
     }
 
     void read_until_end() {
-        std::array<pollfd, 2> asked{{{.fd = ends.get(), .events = POLLIN, .revents = 0},
-                                     {.fd = wait_loops->fd(), .events = POLLIN, .revents = 0}}};
-        while (!asked[0].revents) {
-            poll(asked.data(), asked.size(), -1);
+        while (!ends->comes_within(end_signal::no_limit, wait_loops->fd()))
             wait_loops->answer_all();
-        }
     }
 };
 
