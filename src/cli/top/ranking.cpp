@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <fmt/core.h>
+#include <utility>
 
 namespace holdfast::cli::top {
 namespace {
@@ -28,18 +29,17 @@ double weight(const rates &now, sort_key by) {
     return now.waiters;
 }
 
-// Where that is the same, the one that waits more, and then the number, so that lines do not change places without a
-// reason.
+// More goes before less: of what is asked for, and where that is the same, of the threads that wait.
+std::pair<double, double> rank(const rates &now, sort_key by) {
+    return {weight(now, by), now.waiters};
+}
+
+// At last the number, so that lines do not change places without a reason.
 bool goes_before(const process_change &a, const process_change &b, sort_key by) {
     if (by == sort_key::name && a.name != b.name)
         return a.name < b.name;
-    if (by != sort_key::name && by != sort_key::pid) {
-        double first = weight(a.now, by), second = weight(b.now, by);
-        if (first != second)
-            return first > second;
-        if (a.now.waiters != b.now.waiters)
-            return a.now.waiters > b.now.waiters;
-    }
+    if (by != sort_key::name && by != sort_key::pid && rank(a.now, by) != rank(b.now, by))
+        return rank(a.now, by) > rank(b.now, by);
     return a.id < b.id;
 }
 
@@ -47,11 +47,8 @@ bool goes_before(const process_change &a, const process_change &b, sort_key by) 
 bool lock_goes_before(const lock_change &a, const lock_change &b, sort_key by) {
     if (a.is_lock != b.is_lock)
         return a.is_lock;
-    double first = weight(a.now, by), second = weight(b.now, by);
-    if (first != second)
-        return first > second;
-    if (a.now.waiters != b.now.waiters)
-        return a.now.waiters > b.now.waiters;
+    if (rank(a.now, by) != rank(b.now, by))
+        return rank(a.now, by) > rank(b.now, by);
     return a.address < b.address;
 }
 
