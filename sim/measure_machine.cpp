@@ -20,11 +20,12 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/thread_cpus.hpp"
 #include "engine/machine.hpp"
 
 namespace {
 
-using holdfast::sim::machine;
+using holdfast::sim::machine, holdfast::stay_on, holdfast::usable_cpus;
 
 double now_ns() {
     timespec now{};
@@ -52,24 +53,6 @@ double each_ns(operation one) {
     return median(took);
 }
 
-std::vector<int> usable_cpus() {
-    cpu_set_t set;
-    sched_getaffinity(0, sizeof(set), &set);
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &set))
-            cpus.push_back(cpu);
-    }
-    return cpus;
-}
-
-void stay_on(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof(set), &set);
-}
-
 long futex(std::atomic<std::uint32_t> &word, int operation, std::uint32_t value) {
     return syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
 }
@@ -83,14 +66,14 @@ double transfer_ns(int one, int other) {
     constexpr std::uint32_t rounds = 20000, in_batch = 200;
     padded_word there, back;
     std::thread answers([&] {
-        stay_on(other);
+        stay_on({other});
         for (std::uint32_t round = 1; round <= rounds; round++) {
             while (there.value.load(std::memory_order_acquire) != round)
                 continue;
             back.value.store(round, std::memory_order_release);
         }
     });
-    stay_on(one);
+    stay_on({one});
     std::vector<double> took;
     double began = now_ns();
     for (std::uint32_t round = 1; round <= rounds; round++) {
@@ -117,14 +100,14 @@ wake_times wake_other(int one, int other) {
     padded_word turn;
     std::atomic<double> woken_at = 0;
     std::thread sleeps([&] {
-        stay_on(other);
+        stay_on({other});
         for (std::uint32_t round = 1; round <= rounds; round++) {
             while (turn.value.load() != round)
                 futex(turn.value, FUTEX_WAIT, round - 1);
             woken_at = now_ns();
         }
     });
-    stay_on(one);
+    stay_on({one});
     std::vector<double> call, runs;
     for (std::uint32_t round = 1; round <= rounds; round++) {
         for (double until = now_ns() + 200e3; now_ns() < until;) // it sleeps by then
@@ -148,11 +131,11 @@ double yield_ns(int cpu) {
     constexpr int rounds = 20000;
     std::atomic<bool> over = false;
     std::thread other([&] {
-        stay_on(cpu);
+        stay_on({cpu});
         while (!over)
             sched_yield();
     });
-    stay_on(cpu);
+    stay_on({cpu});
     double began = now_ns();
     for (int round = 0; round < rounds; round++)
         sched_yield();
@@ -169,7 +152,7 @@ struct lost_time {
 
 lost_time lost(int cpu, double least_ns, double most_ns) {
     constexpr double looked_ns = 1e9;
-    stay_on(cpu);
+    stay_on({cpu});
     double began = now_ns(), lost_ns = 0;
     int times = 0;
     for (double before = began, now = began; now - began < looked_ns; before = now) {
@@ -216,7 +199,7 @@ int main(int argc, char **argv) {
         int first = cpus.front(), last = cpus.back();
         std::map<std::string, double> measured;
         measured["cpus"] = static_cast<double>(cpus.size());
-        stay_on(first);
+        stay_on({first});
         padded_word word;
         measured["rmw_ns"] = each_ns([&] {
             std::uint32_t zero = 0;

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "base/thread_cpus.hpp"
 #include "harness/command_line.hpp"
 #include "programs/own_time.hpp"
 #include "programs/spinlock_list.hpp"
@@ -27,14 +28,7 @@ struct options {
 };
 
 void share_one_cpu() {
-    cpu_set_t all, one;
-    sched_getaffinity(0, sizeof(all), &all);
-    CPU_ZERO(&one);
-    for (unsigned cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
-        if (CPU_ISSET(cpu, &all))
-            CPU_SET(cpu, &one);
-    }
-    sched_setaffinity(0, sizeof(one), &one);
+    holdfast::stay_on({holdfast::usable_cpus().front()});
 }
 
 class experiment {

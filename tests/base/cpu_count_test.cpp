@@ -14,12 +14,12 @@
 
 #include "base/clock.h"
 #include "base/cpu_count.h"
-#include "cpus.hpp"
+#include "base/thread_cpus.hpp"
 
 namespace {
 
-using holdfast::test::stay_on;
-using holdfast::test::usable_cpus;
+using holdfast::stay_on;
+using holdfast::usable_cpus;
 
 constexpr std::uint64_t ns_of_second = 1'000'000'000;
 

@@ -2,12 +2,12 @@
 #include <cerrno>
 #include <gtest/gtest.h>
 #include <memory>
-#include <sched.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread_cpus.hpp"
 #include "hint/freshness.h"
 #include "hint/hint.h"
 #include "hint/registration.h"
@@ -116,14 +116,10 @@ TEST_F(hint, TheCpusCompanyIsForeignWhereOthersWantItAndHadItLately) {
 }
 
 TEST_F(hint, CurrentCpuIsTheKernels) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(0, &set);
-    cpu_set_t before;
-    sched_getaffinity(0, sizeof(before), &before);
-    ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+    auto before = holdfast::usable_cpus();
+    ASSERT_TRUE(holdfast::stay_on({0}));
     EXPECT_EQ(hf_current_cpu(), 0u);
-    sched_setaffinity(0, sizeof(before), &before);
+    holdfast::stay_on(before);
 }
 
 TEST_F(hint, AStaleHeartMeansThatNobodyIsThere) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread_cpus.hpp"
 #include "holdfast/flexguard.h"
 #include "monitor/followed_child.hpp"
 
@@ -45,7 +46,7 @@ protected:
         std::vector<std::unique_ptr<followed_child>> holders;
         for (int i = 0; i < crowd; i++)
             holders.push_back(std::make_unique<followed_child>(*watcher, [&hold] {
-                stay_on_cpu(0);
+                stay_on({0});
                 hold();
             }));
         EXPECT_GE(count_settles(*watcher, [](auto now) { return now >= crowd - 1; }), crowd - 1u);
@@ -188,7 +189,7 @@ TEST_F(count, ReturnsToZeroAfterThreadsExit) {
         mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     *now = false;
     followed_child process(*watcher, [] {
-        stay_on_cpu(0);
+        stay_on({0});
         static hf_flexguard_t locks[crowd];
         for (auto &lock : locks)
             std::thread([&lock] {

@@ -103,13 +103,6 @@ private:
     bool ended_ = false;
 };
 
-inline void stay_on_cpu(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof(set), &set);
-}
-
 // As a program that this user starts, not as one that has given up another's rights: the kernel hides those.
 [[nodiscard]] inline bool become(uid_t user) {
     return setuid(user) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;

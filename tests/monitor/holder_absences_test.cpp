@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "base/thread_cpus.hpp"
 #include "hint/registration.h"
 #include "holdfast/flexguard.h"
 #include "monitor/client/statistics_reader.hpp"
@@ -27,12 +28,12 @@ std::uint64_t address_of(const hf_flexguard_t &which) {
 }
 
 void be_busy() {
-    stay_on_cpu(0);
+    stay_on({0});
     busy_forever();
 }
 
 void hold_and_be_busy() {
-    stay_on_cpu(0);
+    stay_on({0});
     hf_flexguard_lock(&other_lock);
     hf_flexguard_unlock(&other_lock);
     hf_flexguard_lock(&lock);
@@ -113,7 +114,7 @@ TEST_F(absences, AThreadThatHoldsNothingIsNotCharged) {
     int said[2];
     ASSERT_EQ(pipe(said), 0);
     followed_child idle(*watcher, [&said] {
-        stay_on_cpu(0);
+        stay_on({0});
         hf_flexguard_lock(&lock);
         hf_flexguard_unlock(&lock);
         close(said[0]);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/descriptor_passing.h"
+#include "base/thread_cpus.hpp"
 #include "cli/common/many_descriptors.hpp"
 #include "hint/hint.h"
 #include "hint/registration.h"
@@ -313,7 +314,7 @@ TEST_F(service, KilledHoldersLeaveNothingInTheCount) {
     crowd holders;
     for (int i = 0; i < processes; i++)
         holders.add([this, i] {
-            stay_on_cpu(i % 2);
+            stay_on({i % 2});
             bool registered = ask_to_register() == HF_REPLY_DONE;
             hf_critical_enter(hf_self());
             return registered;

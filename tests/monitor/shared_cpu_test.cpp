@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/thread_cpus.hpp"
 #include "monitor/followed_child.hpp"
 
 namespace holdfast::test {
@@ -50,7 +51,7 @@ public:
         if (pid_ != 0)
             return;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        stay_on_cpu(cpu);
+        stay_on({cpu});
         body();
         _exit(0);
     }
@@ -73,7 +74,7 @@ private:
 
 TEST_F(shared_cpu, IsSharedWithAnotherProcess) {
     followed_child child(*watcher, [] {
-        stay_on_cpu(cpu);
+        stay_on({cpu});
         busy_forever();
     });
     stranger busy(busy_forever);
@@ -85,7 +86,7 @@ TEST_F(shared_cpu, IsSharedWithAnotherProcess) {
 TEST_F(shared_cpu, ItsOwnThreadsAreNoStrangers) {
     go_before_others(2); // we look on, also from that CPU
     followed_child child(*watcher, [] {
-        stay_on_cpu(cpu);
+        stay_on({cpu});
         go_before_others(1);
         std::thread second(take_turns_forever);
         take_turns_forever();
@@ -99,7 +100,7 @@ TEST_F(shared_cpu, ItsOwnThreadsAreNoStrangers) {
 TEST_F(shared_cpu, ASleepingThreadWantsItNoMore) {
     go_before_others(2); // the stranger too, else it would get no CPU
     followed_child child(*watcher, [] {
-        stay_on_cpu(cpu);
+        stay_on({cpu});
         go_before_others(1);
         busy_forever();
     });

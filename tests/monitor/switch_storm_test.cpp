@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <thread>
 
+#include "base/thread_cpus.hpp"
 #include "hint/switch_storm.h"
 #include "holdfast/flexguard.h"
 #include "monitor/followed_child.hpp"
@@ -124,7 +125,7 @@ TEST_F(switch_storm, BeginsAtItsRealThreshold) {
         for (unsigned i = 0; i < 4 * cpus; i++) {
             std::thread([this, i, cpus] {
                 hf_flexguard_t own{};
-                stay_on_cpu(static_cast<int>(i % cpus));
+                stay_on({static_cast<int>(i % cpus)});
                 while (!*calm)
                     yield_inside(own);
             }).detach();
@@ -166,12 +167,12 @@ protected:
 TEST_F(no_storm, IsOneThread) {
     // They give each other the CPU, all the time: one is outside then, and the other one alone in the count.
     followed_child outside(*watcher, [] {
-        stay_on_cpu(0);
+        stay_on({0});
         for (;;)
             sched_yield();
     });
     followed_child inside(*watcher, [] {
-        stay_on_cpu(0);
+        stay_on({0});
         static hf_flexguard_t lock;
         for (;;)
             yield_inside(lock);

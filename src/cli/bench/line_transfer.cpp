@@ -3,13 +3,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <pthread.h>
-#include <sched.h>
 #include <thread>
 #include <vector>
 
 #include "base/cpu.h"
-#include "cli/experiment/usable_cpus.hpp"
+#include "base/thread_cpus.hpp"
 #include "measure/statistics.hpp"
 
 namespace holdfast::cli {
@@ -21,16 +19,6 @@ constexpr int transfers_of_batch = 400;
 constexpr int batches = 9;             // of which the median counts: some may have lost a CPU
 constexpr unsigned polls_of_look = 64; // at the clock
 constexpr std::chrono::milliseconds time_max{20};
-
-bool run_on(int cpu) {
-    cpu_set_t *set = CPU_ALLOC(cpu + 1);
-    std::size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
-    CPU_ZERO_S(bytes, set);
-    CPU_SET_S(cpu, bytes, set);
-    bool done = pthread_setaffinity_np(pthread_self(), bytes, set) == 0;
-    CPU_FREE(set);
-    return done;
-}
 
 // Two threads write a number by turns: one the even ones, the other the odd ones.
 class rally {
@@ -59,13 +47,13 @@ std::optional<double> line_transfer_ns() {
     rally balls;
     std::jthread other([&] {
         int number = 1;
-        if (run_on(cpus.back()))
+        if (stay_on({cpus.back()}))
             while (number < transfers_of_batch * batches && balls.answer(number))
                 number += 2;
     });
     std::vector<double> each_ns;
     std::jthread one([&] { // not this thread, which keeps its CPUs
-        if (!run_on(cpus.front()))
+        if (!stay_on({cpus.front()}))
             return;
         int number = 0;
         for (int batch = 0; batch < batches; batch++) {

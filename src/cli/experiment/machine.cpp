@@ -12,7 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli/experiment/usable_cpus.hpp"
+#include "base/thread_cpus.hpp"
 #include "holdfast/holdfast.h"
 
 namespace holdfast::cli {

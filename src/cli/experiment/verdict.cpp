@@ -7,7 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "cli/experiment/usable_cpus.hpp"
+#include "base/thread_cpus.hpp"
 #include "measure/bootstrap.hpp"
 #include "measure/quantity.hpp"
 #include "measure/statistics.hpp"

@@ -4,16 +4,15 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "base/thread_cpus.hpp"
 #include "cli/bench/line_transfer.hpp"
-#include "cli/experiment/usable_cpus.hpp"
-#include "cpus.hpp"
 
 namespace {
 
 using namespace holdfast::cli;
 
 TEST(line_transfer, takes_some_time_between_two_cpus) {
-    std::vector<int> cpus = usable_cpus();
+    std::vector<int> cpus = holdfast::usable_cpus();
     if (cpus.size() < 2)
         GTEST_SKIP() << "there is one CPU";
     auto each_ns = line_transfer_ns();
@@ -22,13 +21,13 @@ TEST(line_transfer, takes_some_time_between_two_cpus) {
     ASSERT_TRUE(each_ns);
     EXPECT_GT(*each_ns, 1);
     EXPECT_LT(*each_ns, 1e6);
-    EXPECT_EQ(usable_cpus(), cpus) << "the caller has its CPUs still";
+    EXPECT_EQ(holdfast::usable_cpus(), cpus) << "the caller has its CPUs still";
 }
 
 TEST(line_transfer, is_not_measured_on_one_cpu) {
     std::thread confined([] {
-        ASSERT_TRUE(holdfast::test::stay_on({usable_cpus().front()}));
-        EXPECT_EQ(usable_cpus().size(), 1u);
+        ASSERT_TRUE(holdfast::stay_on({holdfast::usable_cpus().front()}));
+        EXPECT_EQ(holdfast::usable_cpus().size(), 1u);
         EXPECT_EQ(line_transfer_ns(), std::nullopt);
     });
     confined.join();

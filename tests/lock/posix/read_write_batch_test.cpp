@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "cpus.hpp"
+#include "base/thread_cpus.hpp"
 #include "lock/posix/read_write_batch.h"
 #include "patience.hpp"
 
@@ -101,12 +101,12 @@ TEST_F(read_write_batch, AThreadThatLeavesEmptyHandedIsNotCritical) {
 // Somebody uses it again and again without a break. A waiter gets it, for either use. Both have to run at one time,
 // which on a busy machine they may never do by chance: on one CPU they take turns.
 TEST_F(read_write_batch, AHotLockIsHadInTurn) {
-    std::vector<int> cpus = holdfast::test::usable_cpus();
+    std::vector<int> cpus = holdfast::usable_cpus();
     if (cpus.size() < 2)
         GTEST_SKIP() << "needs two CPUs";
     std::atomic<bool> stop = false;
     std::thread other([&] {
-        EXPECT_TRUE(holdfast::test::stay_on({cpus[1]}));
+        EXPECT_TRUE(holdfast::stay_on({cpus[1]}));
         hf_thread_record *record = hf_self();
         while (!stop)
             if (hf_rw_write_try_acquire(&lock, record))
@@ -114,7 +114,7 @@ TEST_F(read_write_batch, AHotLockIsHadInTurn) {
     });
     int turns = 0;
     std::thread([&] {
-        EXPECT_TRUE(holdfast::test::stay_on({cpus[0]}));
+        EXPECT_TRUE(holdfast::stay_on({cpus[0]}));
         self = hf_self();
         for (holdfast::test::patience left; turns < 20 && !left.is_over();) {
             hf_rw_use use = turns % 2 ? HF_RW_TO_READ : HF_RW_TO_WRITE;

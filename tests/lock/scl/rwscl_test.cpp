@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread_cpus.hpp"
 #include "holdfast/rwscl.h"
 #include "lock/every_lock.hpp"
 #include "lock/flexguard/flexguard_lock.h"
@@ -321,10 +322,7 @@ TEST_P(rwscl, AWriterThatCouldNotRunHasComeBack) {
 
 // On one CPU, where a batch thread does not take it from a thread that has woken it.
 void share_one_cpu(int cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    ASSERT_TRUE(holdfast::stay_on({cpu}));
     sched_param none{};
     ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
 }
@@ -489,29 +487,18 @@ TEST_P(rwscl, ClocksOfTwoCPUsMayDiffer) {
 }
 
 TEST_P(rwscl, AReaderMayMoveToAnotherNode) {
-    cpu_set_t all;
-    sched_getaffinity(0, sizeof all, &all);
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &all))
-            cpus.push_back(cpu);
+    std::vector<int> cpus = holdfast::usable_cpus();
     if (cpus.size() < 2)
         GTEST_SKIP() << "needs two CPUs";
-    auto move_to = [](int cpu) {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    };
     for (bool draining : {false, true}) {
         hf_rwscl_set_slice(&lock, 0);
         std::latch moved(2), may_leave(1);
         std::vector<std::thread> readers;
         for (int i = 0; i < 2; i++)
             readers.emplace_back([&, i] {
-                move_to(cpus[0]);
+                EXPECT_TRUE(holdfast::stay_on({cpus[0]}));
                 hf_rwscl_read_lock(&lock);
-                move_to(cpus[static_cast<std::size_t>(i)]);
+                EXPECT_TRUE(holdfast::stay_on({cpus[static_cast<std::size_t>(i)]}));
                 moved.count_down();
                 may_leave.wait();
                 hf_rwscl_read_unlock(&lock);
