@@ -4,8 +4,8 @@
 Shown able to fail: version_key compares as text; verdict takes a status of 0 with no case passed for good; boot waits
 without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung;
 any emulator will do; what has passed is asked for again, or a run that has passed goes on for ever; a stopped
-machine's columns say yes; what another run has tried is not tried any more; each test is of the last commit; a limit is the
-same for any number of CPUs."""
+machine's columns say yes; what another run has tried is not tried any more; each test is of the last commit; a limit
+is the same for any number of CPUs."""
 
 import os
 import subprocess
