@@ -304,15 +304,16 @@ def run_all(laboratory, plans, names, at_once, passed=None, keep=lambda outcome:
         before = (passed or {}).get(plan, [])
         known = {result.name for result in before}
         left = [command for command in commands if command.name not in known]
-        done = list(before)
-        if before:
-            say(plan, f"{len(before)} of {len(commands)} tests have passed in this run, which was stopped")
+        done, at_first = list(before), len(commands) - len(left)
+        if at_first:
+            say(plan, f"{at_first} of {len(commands)} tests have passed in this run, which was stopped")
             if not left:
                 return laboratory.outcome_kept(plan, before)
 
         def ended(result):
             done.append(result)
-            say(plan, f"[{len(done)}/{len(commands)}] {result.name:<12} {result.verdict}, {result.seconds:.1f} s")
+            number = at_first + len(done) - len(before)
+            say(plan, f"[{number}/{len(commands)}] {result.name:<12} {result.verdict}, {result.seconds:.1f} s")
             if not result.passed:
                 with speaking:
                     print("\n".join(f"{plan.name:<10} | {line}" for line in result.output), flush=True)
