@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket as sockets
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, INTERPOSER, assert_usage_error, wait_until, without_rights
+from conftest import COMMAND, INTERPOSER, PROGRAMS, assert_usage_error, wait_until, without_rights
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
 
@@ -313,6 +314,146 @@ def test_prometheus_can_read_its_figures(start_holdfast, start_service, socket):
     assert second.wait(timeout=120) == 125 and address in second.stderr.read()
     service.terminate()
     assert service.wait(timeout=120) == 0
+
+
+def told_of(text, metric, program):
+    found = re.search(rf'^{metric}{{program="{re.escape(program)}"}} (.*)$', text, re.MULTILINE)
+    return float(found.group(1)) if found else None
+
+
+@pytest.fixture
+def start_contended(socket, tmp_path):
+    """Starts a program whose threads wait for locks, under that name."""
+    started = []
+
+    def start(name):
+        place = tmp_path / name
+        shutil.copy(PROGRAMS / "pthread-objects", place)
+        interposed = {**environment(socket), "LD_PRELOAD": str(INTERPOSER)}
+        started.append(subprocess.Popen([place, "--object", "cond-queue", "--threads", "8", "--seconds", "200"],
+                                        env=interposed, stdout=subprocess.DEVNULL))
+        return started[-1]
+
+    yield start
+    for program in started:
+        program.kill()
+        program.wait()
+
+
+# Shown able to fail: with sums of the processes that are there alone (they fall when one ends).
+def test_prometheus_can_read_what_programs_wait_for(start_service, start_contended, socket):
+    address = free_address()
+    start_service("--metrics", address)
+    programs = [start_contended("waits"), start_contended('no"na\nme\u20ac')]
+    programs.append(subprocess.Popen(programs[0].args, env={**environment(socket), "LD_PRELOAD": str(INTERPOSER)},
+                                     stdout=subprocess.DEVNULL))
+    try:
+        wait_until(lambda: told_of(figures_at(address), "holdfast_program_processes", "waits") == 2)
+        wait_until(lambda: (told_of(figures_at(address), "holdfast_program_sleeps_total", "waits") or 0) > 50)
+        wait_until(lambda: told_of(figures_at(address), "holdfast_program_contended_total", 'no\\"na?me???'))
+        text = figures_at(address)
+    finally:
+        for one in programs:
+            one.kill()
+            one.wait()
+    names = ["acquisitions_total", "contended_total", "sleeps_total", "waited_seconds_total"]
+    before = {name: told_of(text, f"holdfast_program_{name}", "waits") for name in names}
+    assert before["acquisitions_total"] >= before["contended_total"] > 0 and before["waited_seconds_total"] > 0
+    assert 0 <= told_of(text, "holdfast_program_waiting_threads", "waits") <= 18
+    wait_until(lambda: told_of(figures_at(address), "holdfast_program_processes", "waits") == 0)
+    text = figures_at(address)
+    for name in names:
+        assert told_of(text, f"holdfast_program_{name}", "waits") >= before[name], name
+    alerts = (Path(__file__).parents[2] / "packaging/prometheus/holdfast.rules.yml").read_text()
+    asked_for = set(re.findall(r"holdfast_\w+", "".join(re.findall(r"expr: .*", alerts))))
+    assert asked_for and all(f"# TYPE {name} " in text for name in asked_for)
+    assert all(line.startswith(("holdfast_", "# HELP holdfast_", "# TYPE holdfast_")) for line in text.splitlines())
+
+
+def test_figures_of_programs_are_bounded(start_service, start_contended):
+    address = free_address()
+    start_service("--metrics", address, "--metrics-programs", 1)
+    start_contended("first")
+    wait_until(lambda: told_of(figures_at(address), "holdfast_program_processes", "first"))
+    for name in ["second", "third"]:
+        start_contended(name)
+    wait_until(lambda: told_of(figures_at(address), "holdfast_program_processes", "all other programs") == 2)
+    assert set(re.findall('program="(.*)"', figures_at(address))) == {"first", "all other programs"}
+
+
+def test_figures_are_of_no_program_when_told_so(start_service, start_contended, socket):
+    address = free_address()
+    start_service("--metrics", address, "--metrics-programs", 0)
+    start_contended("first")
+    wait_until(lambda: status(socket)["registered_processes"] == 1)
+    assert "program=" not in figures_at(address)
+
+
+# Shown able to fail: without an end of a visit (receive): it waits for the first of them for ever.
+def test_the_endpoint_takes_any_visitor(start_service, socket):
+    address = free_address()
+    start_service("--metrics", address)
+    figures_at(address)
+    host, port = address.split(":")
+    silent = sockets.create_connection((host, int(port)))
+
+    def answer(request):
+        with sockets.create_connection((host, int(port)), timeout=60) as visitor:
+            got = b""
+            try:
+                visitor.sendall(request)
+                while more := visitor.recv(65536):
+                    got += more
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            return got
+
+    assert answer(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"holdfast_uptime_seconds" not in answer(b"HEAD /metrics HTTP/1.1\r\n\r\n")
+    assert answer(b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 404 ")
+    assert answer(b"POST /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 405 ")
+    assert answer(b"\r\n\r\n") == b""
+    assert answer(b"x" * 100_000) == b""
+    silent.close()
+    assert b"holdfast_uptime_seconds" in answer(b"GET /metrics?x=1 HTTP/1.0\r\n\r\n")
+
+
+def test_says_as_much_as_it_is_told_to(start_service, socket):
+    for level, lines in [("warning", ""), ("info", f"holdfast monitor: ready on {socket}\n")]:
+        service = start_service("--log-level", level)
+        service.terminate()
+        assert service.wait(timeout=120) == 0 and service.stderr.read() == lines
+    service = start_service("--log-level", "debug")
+    wait_until(lambda: "0 registrations" in service.stderr.readline())
+
+
+# As systemd.exec(5) has it, of what goes to the journal.
+def test_lines_for_the_journal_have_priorities(socket, tmp_path):
+    log = tmp_path / "log"
+    with log.open("w") as stderr:
+        about = os.fstat(stderr.fileno())
+        environment_of_service = {**os.environ, "JOURNAL_STREAM": f"{about.st_dev}:{about.st_ino}"}
+        with subprocess.Popen([COMMAND, "monitor", "--socket", socket, "--pins", ""], stderr=stderr,
+                              env=environment_of_service) as service:
+            wait_until(lambda: status(socket)["state"] == "running")
+            service.terminate()
+    assert log.read_text() == f"<6>holdfast monitor: ready on {socket}\n"
+
+
+# Shown able to fail: seen by the release before, which left a directory and the lock's file.
+def test_leaves_nothing_where_it_was_not(start_service, start_holdfast, socket):
+    address = free_address()
+    host, port = address.split(":")
+    with sockets.create_server((host, int(port))):
+        refused = start_holdfast("monitor", "--socket", socket, "--pins", "", "--metrics", address)
+        assert refused.wait(timeout=120) == 125 and not socket.parent.exists()
+    service = start_service()
+    service.terminate()
+    assert service.wait(timeout=120) == 0 and not socket.parent.exists()
+    socket.parent.mkdir()
+    service = start_service()
+    service.terminate()
+    assert service.wait(timeout=120) == 0 and not list(socket.parent.iterdir())
 
 
 def test_programs_of_other_cpus_have_scopes_of_their_own(start_service, socket):

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The service's figures for Prometheus: GET /metrics, in its text format. docs/service.md lists names and units.
+// A page of figures for Prometheus: GET /metrics over HTTP, and nothing else. Visitors are served one after another,
+// each within a second or not at all, so that what one says, or keeps to itself, holds up the next for a second at
+// most.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "hint/registration.h"
-
 namespace holdfast::cli {
 
 class metrics_endpoint {
 public:
-    // `address`: host:port. `ask` is called for each request, in a thread of the endpoint's. Throws failure when it
-    // can't listen there.
-    metrics_endpoint(const std::string &address, std::function<hf_monitor_status()> ask);
+    // `address`: host:port. `page` is called for each request, in the endpoint's thread; what it throws is told to who
+    // asked. Throws failure when it can't listen there.
+    metrics_endpoint(const std::string &address, std::function<std::string()> page);
     ~metrics_endpoint();
     metrics_endpoint(const metrics_endpoint &) = delete;
     metrics_endpoint &operator=(const metrics_endpoint &) = delete;
 
 private:
-    struct exposing;
-    std::unique_ptr<exposing> exposing_;
+    struct serving;
+    std::unique_ptr<serving> serving_;
 };
 
 } // namespace holdfast::cli

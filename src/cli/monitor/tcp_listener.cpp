@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cli/monitor/port_owner.hpp"
+#include "cli/monitor/tcp_listener.hpp"
 
 #include <array>
 #include <cerrno>
@@ -13,8 +13,6 @@
 #include <set>
 #include <sstream>
 #include <sys/socket.h>
-
-#include "base/descriptor.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -68,42 +66,45 @@ std::string who_has(unsigned port) {
     return "another program";
 }
 
-// 0 or an errno.
-int try_to_listen(const addrinfo &at) {
-    descriptor probe(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    int yes = 1;
-    if (!probe)
-        return errno;
-    setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    return bind(probe.get(), at.ai_addr, at.ai_addrlen) == 0 && listen(probe.get(), 1) == 0 ? 0 : errno;
+std::string why_refused(int error, unsigned port) {
+    switch (error) {
+    case EADDRINUSE: return fmt::format("{} has the port", who_has(port));
+    case EADDRNOTAVAIL: return "the address is not this machine's";
+    case EACCES: return "ports below 1024 are for root";
+    default: return std::strerror(error);
+    }
+}
+
+using addresses = std::unique_ptr<addrinfo, void (*)(addrinfo *)>;
+
+addresses addresses_of(std::string host, const std::string &port) {
+    if (host.starts_with("[") && host.ends_with("]"))
+        host = host.substr(1, host.size() - 2);
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+    if (int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found))
+        throw not_listening(fmt::format("'{}' is no address: {}", host, gai_strerror(error)));
+    return {found, freeaddrinfo};
 }
 
 } // namespace
 
-std::string why_not_listening(const std::string &address) {
+descriptor listen_on(const std::string &address) {
     std::size_t colon = address.rfind(':');
     std::string host = colon == std::string::npos ? "" : address.substr(0, colon);
     std::string port_text = colon == std::string::npos ? address : address.substr(colon + 1);
     unsigned port = 0;
     auto [end, bad] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
     if (bad != std::errc() || *end != '\0' || port == 0 || port > 65535)
-        return fmt::format("'{}' is no port", port_text);
-    if (host.starts_with("[") && host.ends_with("]"))
-        host = host.substr(1, host.size() - 2);
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-    int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), port_text.c_str(), &hints, &found);
-    if (error)
-        return fmt::format("'{}' is no address: {}", host, gai_strerror(error));
-    std::unique_ptr<addrinfo, void (*)(addrinfo *)> owned(found, freeaddrinfo);
-    switch (int refused = try_to_listen(*found)) {
-    case 0: return "";
-    case EADDRINUSE: return fmt::format("{} has the port", who_has(port));
-    case EADDRNOTAVAIL: return "the address is not this machine's";
-    case EACCES: return "ports below 1024 are for root";
-    default: return std::strerror(refused);
-    }
+        throw not_listening(fmt::format("'{}' is no port", port_text));
+    addresses at = addresses_of(host, port_text);
+    descriptor listening(socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    int yes = 1;
+    if (!listening || setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+        bind(listening.get(), at->ai_addr, at->ai_addrlen) != 0 || listen(listening.get(), SOMAXCONN) != 0)
+        throw not_listening(why_refused(errno, port));
+    return listening;
 }
 
 } // namespace holdfast::cli
