@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "monitor/futex_watch.hpp"
 
+#include <algorithm>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <cerrno>
+#include <unistd.h>
 
+#include "base/descriptor.hpp"
 #include "monitor/bpf_refusal.hpp"
 #include "monitor/bpf_rights.hpp"
 #include "monitor/own_pid_namespace.hpp"
@@ -12,6 +15,11 @@
 #include "futex_sleeps.skel.h"
 
 namespace holdfast {
+namespace {
+
+constexpr std::size_t sleepers_at_once = 256;
+
+} // namespace
 
 struct futex_watch::loaded {
     futex_sleeps *skeleton = nullptr;
@@ -71,6 +79,20 @@ std::vector<futex_waits> futex_watch::read() const {
     found.reserve(count);
     for (std::size_t i = 0; i < count; i++)
         found.push_back({.key = keys[i], .totals = totals[i]});
+    return found;
+}
+
+std::vector<hf_futex_sleeper> futex_watch::sleepers() const {
+    descriptor walk(bpf_iter_create(bpf_link__fd(loaded_->skeleton->links.sleepers)));
+    std::vector<hf_futex_sleeper> found;
+    std::size_t bytes = 0; // of them, the last one in part: the kernel does not mind where one ends
+    for (ssize_t more = walk ? 1 : 0; more > 0 || (more < 0 && (errno == EINTR || errno == EAGAIN));) {
+        found.resize(bytes / sizeof(hf_futex_sleeper) + sleepers_at_once);
+        more = ::read(walk.get(), reinterpret_cast<char *>(found.data()) + bytes,
+                      found.size() * sizeof(hf_futex_sleeper) - bytes);
+        bytes += static_cast<std::size_t>(std::max<ssize_t>(more, 0));
+    }
+    found.resize(bytes / sizeof(hf_futex_sleeper));
     return found;
 }
 

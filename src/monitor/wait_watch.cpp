@@ -26,7 +26,7 @@ struct wait_watch::loaded {
     const reader *told = nullptr;
 
     // Throws bpf_refusal.
-    loaded(const plan &how, bool is_told_state) {
+    loaded(const plan &how, bool is_told_state, bool meets_sleepers) {
         constexpr const char *whole = "the watch over waits";
         bpf_log log;
         skeleton.reset(lock_waits__open());
@@ -38,6 +38,7 @@ struct wait_watch::loaded {
         skeleton->rodata->preemptions = how.preemptions;
         skeleton->rodata->all_of_slot = how.all_of_slot;
         see_own_pid_namespace(*skeleton->rodata);
+        bpf_program__set_autoload(skeleton->progs.meet_sleepers, meets_sleepers);
         int error = lock_waits__load(skeleton.get());
         if (!error)
             error = lock_waits__attach(skeleton.get());
@@ -63,11 +64,16 @@ struct wait_watch::loaded {
 // The tracepoint tells a thread's state on new kernels only.
 wait_watch::wait_watch(const plan &how) {
     try {
-        loaded_ = std::make_unique<loaded>(how, true);
+        loaded_ = std::make_unique<loaded>(how, true, true);
+        return;
+    } catch (const bpf_refusal &) { // older kernels don't copy another process's memory
+    }
+    try {
+        loaded_ = std::make_unique<loaded>(how, true, false);
     } catch (const bpf_refusal &first) {
         try {
             if (own_bpf_rights().suffice())
-                loaded_ = std::make_unique<loaded>(how, false);
+                loaded_ = std::make_unique<loaded>(how, false, false);
         } catch (const bpf_refusal &second) {
             throw wait_watch_unavailable(second.sentence(), second.log);
         }
@@ -83,6 +89,16 @@ bool wait_watch::follow(pid_t process) const {
     int key = itself.get();
     __u32 yes = 1;
     return itself && bpf_map_update_elem(bpf_map__fd(loaded_->skeleton->maps.recorded), &key, &yes, BPF_ANY) == 0;
+}
+
+void wait_watch::meet_sleepers(pid_t process) const {
+    loaded_->skeleton->bss->process_met = static_cast<__u32>(process);
+    const bpf_link *link = loaded_->skeleton->links.meet_sleepers;
+    descriptor walk(link ? bpf_iter_create(bpf_link__fd(link)) : -1);
+    char nothing[64];
+    ssize_t more = walk ? 1 : 0;
+    while (more > 0 || (more < 0 && (errno == EINTR || errno == EAGAIN)))
+        more = ::read(walk.get(), nothing, sizeof(nothing));
 }
 
 void wait_watch::read(const reader &each) const {

@@ -43,6 +43,10 @@ public:
     // False when there is no such process.
     bool follow(pid_t process) const;
 
+    // Tells of the waits of a process that go on now, as if they began; 0: of everybody, those for locks alone. Nothing
+    // on kernels before 5.18, and in a pid namespace of its own.
+    void meet_sleepers(pid_t process) const;
+
     // The stack is there with HF_WAIT_BEGINS and HF_WAIT_RELEASED. Valid during the call alone.
     using reader = std::function<void(const hf_wait_event &event, const hf_stack *stack)>;
     // What has happened since it was called last, in the order in which it happened on each CPU.

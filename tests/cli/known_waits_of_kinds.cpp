@@ -182,6 +182,19 @@ void sleep_like_go(unsigned *word) __asm__("runtime.futex.abi0");
     uses = uses + 1;
 }
 
+// --- a lock that is never given back
+
+pthread_mutex_t stuck_lock = PTHREAD_MUTEX_INITIALIZER;
+
+namespace {
+
+[[gnu::noinline]] void wait_for_ever() {
+    pthread_mutex_lock(&stuck_lock);
+    uses = uses + 1;
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
     std::vector<std::thread> threads;
     static ObjectMonitor monitors[2];
@@ -219,6 +232,11 @@ int main(int argc, char **argv) {
     } else if (what == "go") {
         for (unsigned &each : words)
             for_ever(threads, [&each] { sleep_like_go(&each); });
+    } else if (what == "stuck") {
+        pthread_mutex_lock(&stuck_lock);
+        for (int i = 0; i < 3; i++)
+            for_ever(threads, wait_for_ever);
+        sleep(1);                     // all of them wait
     } else if (what == "preempted") { // on one CPU
         cpu_set_t first;
         sched_getaffinity(0, sizeof(first), &first);

@@ -93,6 +93,9 @@ def test_sockets_are_what_was_named(holdfast, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(str(ended))
     assert "has ended" in holdfast("monitor", "status", "--socket", ended).stderr
+    nowhere = tmp_path / "nowhere.sock"
+    assert f"start one by 'holdfast monitor --socket {nowhere}'" in holdfast("monitor", "--socket", nowhere,
+                                                                             "status").stderr
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="anybody else is refused before")

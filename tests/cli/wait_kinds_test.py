@@ -94,6 +94,42 @@ def test_reader_writer_locks_are_locks(start, report):
     assert "touch_the_table" in locks and "in rewrite_the_table" in locks.partition("held by")[2].splitlines()[0]
 
 
+# Waits that are older than those that look, and do not end: what a program that hangs has. Shown able to fail, seen by
+# the release before: "no thread waited in a futex", and no line in `top`.
+@as_root
+def test_a_program_that_hangs_is_told_where(start, report):
+    text = report(start(PROGRAM, "stuck"))
+    locks = section(text, "locks")
+    assert "100.0%  stuck_lock\n" in locks and "    3.00 waits, " in locks, text
+    assert "wait_for_ever (known_waits_of_kinds.cpp:" in locks.partition("waits in")[2].splitlines()[0], text
+    assert "nobody woke its waiters" in locks and "held by    100%" not in locks, text
+
+
+# The same, where the kernel shows it and under Holdfast: each look has three waiters, none that has ended.
+@as_root
+@pytest.mark.parametrize("under", [[], [COMMAND, "run", "--"]])
+@pytest.mark.parametrize("options", [[], ["--stacks"]])
+def test_top_shows_who_waits_and_has_not_stopped(start, holdfast, under, options):
+    pid = start(PROGRAM, "stuck") if not under else start_under_holdfast(start, PROGRAM, "stuck")
+
+    def waits_for_it():
+        shown = holdfast("top", "--batch", "--json", "-n", 3, "--delay", 0.5, "--filter", pid, *options)
+        looks = [json.loads(line) for line in shown.stdout.splitlines()]
+        found = [[each for each in look["processes"] if each["pid"] == pid] for look in looks[1:]]
+        # A machine that is busy may make a look late, after its clock was read.
+        is_right = all(process and process[0]["locks"] and
+                       process[0]["locks"][0]["now"]["waiters"] == pytest.approx(3, rel=0.1) for process in found)
+        return is_right and [process[0] for process in found]
+
+    for process in wait_until(waits_for_it, PATIENCE_S):
+        lock = process["locks"][0]
+        assert lock["name"] == "stuck_lock" and lock["now"]["waiting_now"] == 3, lock
+        assert process["now"]["waiters"] == pytest.approx(3, rel=0.1), process
+        assert process["now"]["waits_per_s"] == 0 and process["so_far"]["longest_wait_ns"] >= 0
+        if options and not under:
+            assert lock["waits_in"][0]["function"] == "wait_for_ever", lock
+
+
 # Shown able to fail: with the sleeps' own addresses as what they are for (object_of): two lines for the one condition.
 @as_root
 def test_conditions_and_semaphores_are_told_apart(start, report, holdfast):
@@ -240,6 +276,11 @@ def test_csv_has_what_json_has(holdfast, start):
     assert {row["what"] for row in rows} == {"process", "lock"} and all(int(row["pid"]) == pid for row in rows)
     lock = next(row for row in rows if row["waits_in"])
     assert "lookup_in_cache" in lock["waits_in"] and float(lock["waiters"]) > 1 and lock["holders"] == ""
+    assert "compact_the_cache" in lock["held_in"] and lock["held_by"].startswith("compactor ("), lock
+    text = holdfast("top", "--batch", "-n", 8, "--delay", 0.5, "--stacks", "--filter", pid).stdout
+    places = text.rpartition("PROGRAM")[2]
+    assert "waits in: lookup_in_cache (known_hot_spots.cpp:" in places, text
+    assert "by: compactor (" in places and "in compact_the_cache" in places, text
 
 
 def test_csv_needs_batch_and_no_json(holdfast):

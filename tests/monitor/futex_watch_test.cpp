@@ -12,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "monitor/futex_watch.hpp"
 
 namespace holdfast::test {
@@ -129,6 +130,41 @@ TEST(futex_watch, CallsThatDoNotSleepAreNotCounted) {
     for (int i = 0; i < 20000; i++)
         futex(word, FUTEX_WAIT, 2); // EAGAIN
     EXPECT_EQ(totals_of(*watch, reinterpret_cast<std::uint64_t>(&word)).sleeps, 0u);
+}
+
+std::uint64_t since_ns(const futex_watch &watch, std::uint64_t address) {
+    for (const hf_futex_sleeper &each : watch.sleepers()) {
+        if (each.key.pid == static_cast<std::uint32_t>(getpid()) && each.key.address == address)
+            return each.since_ns;
+    }
+    return 0;
+}
+
+// Shown able to fail: without mark_old_sleep (the test does not end).
+TEST(futex_watch, FindsSleepsThatGoOn) {
+    std::uint64_t begun_ns = hf_monotonic_ns();
+    auto old = std::make_unique<sleeper>(2);
+    usleep(20'000); // it sleeps by now, or is young, too
+    auto watch = watch_or_skip();
+    auto young = std::make_unique<sleeper>(2);
+    sleeper condition(7);
+    for (const auto *each : {&old, &young}) {
+        std::uint64_t since = 0;
+        while (since == 0)
+            since = since_ns(*watch, (*each)->address());
+        EXPECT_GE(since, begun_ns);
+        EXPECT_LE(since, hf_monotonic_ns());
+        usleep(1000);
+        EXPECT_EQ(since_ns(*watch, (*each)->address()), since);
+    }
+    EXPECT_EQ(since_ns(*watch, condition.address()), 0u);
+    std::uint64_t addresses[] = {old->address(), young->address()};
+    old.reset();
+    young.reset();
+    for (std::uint64_t each : addresses) {
+        EXPECT_EQ(since_ns(*watch, each), 0u);
+        EXPECT_GT(totals_of(*watch, each).lock_waited_ns, 0u); // from when it was found
+    }
 }
 
 TEST(futex_watch, ForgetsWhatItIsToldTo) {

@@ -217,6 +217,77 @@ TEST(wait_watch, WaitsThatAreRareStandForThemselves) {
     EXPECT_EQ(told, waits);
 }
 
+// Shown able to fail: without meet_sleepers.
+TEST(wait_watch, TellsOfWaitsThatAreOlderThanItself) {
+    std::mutex mutex;
+    mutex.lock();
+    std::atomic<std::uint32_t> waiter_is = 0;
+    std::thread waiter([&] {
+        waiter_is = self();
+        std::lock_guard guard(mutex);
+    });
+    usleep(20'000); // it waits by now, or is met a little later
+    auto watch = watch_or_skip();
+    ASSERT_TRUE(watch->follow(getpid()));
+    std::vector<seen_event> all;
+    while (all.empty()) {
+        watch->meet_sleepers(getpid());
+        usleep(1000);
+        all = read_all(*watch);
+    }
+    watch->meet_sleepers(getpid()); // is told once
+    mutex.unlock();
+    waiter.join();
+    for (const seen_event &each : read_all(*watch)) {
+        if (each.event.waiter == waiter_is) // this thread has waited for its end
+            all.push_back(each);
+    }
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_EQ(all[0].event.kind, HF_WAIT_BEGINS);
+    EXPECT_TRUE(all[0].stack_is_whole && all[0].stack_bytes >= 512);
+    EXPECT_EQ(all[1].event.kind, HF_WAIT_RELEASED);
+    EXPECT_EQ(all[2].event.kind, HF_WAIT_ENDS);
+    for (const seen_event &each : all) {
+        EXPECT_EQ(each.event.waiter, waiter_is);
+        EXPECT_EQ(each.event.address, reinterpret_cast<std::uint64_t>(mutex.native_handle()));
+        EXPECT_EQ(each.event.begun_ns, all[0].event.begun_ns);
+        EXPECT_EQ(each.event.for_lock, 1u);
+    }
+}
+
+// Two wait; the first that gets the lock wakes the other. Shown able to fail: without back_ns.
+TEST(wait_watch, AReleaseTellsSinceWhenItsThreadCanHaveHadTheLock) {
+    auto watch = watch_or_skip();
+    ASSERT_TRUE(watch->follow(getpid()));
+    for (bool seen = false; !seen;) {
+        std::mutex mutex;
+        mutex.lock();
+        auto wait_and_hold = [&] {
+            std::lock_guard guard(mutex);
+            usleep(2000);
+        };
+        std::thread one(wait_and_hold), other(wait_and_hold);
+        usleep(20'000);
+        mutex.unlock();
+        one.join();
+        other.join();
+        std::uint64_t first_ns = 0;
+        for (const seen_event &each : read_all(*watch)) {
+            if (each.event.kind != HF_WAIT_RELEASED ||
+                each.event.address != reinterpret_cast<std::uint64_t>(mutex.native_handle()))
+                continue;
+            if (each.event.thread == self()) {
+                first_ns = each.event.at_ns;
+                EXPECT_EQ(each.event.held_since_ns, 0u);
+            } else if (first_ns != 0) {
+                EXPECT_GE(each.event.held_since_ns, first_ns);
+                EXPECT_LT(each.event.held_since_ns, each.event.at_ns);
+                seen = true;
+            }
+        }
+    }
+}
+
 TEST(wait_watch, KnowsNoProcessThatIsNotThere) {
     auto watch = watch_or_skip();
     pid_t child = fork();

@@ -60,6 +60,8 @@ public:
                   .all_of_slot = options.detail}) {}
 
     bool follow(pid_t process) const { return watch_.follow(process); }
+    // Those of it that wait already.
+    void meet_sleepers(pid_t process) const { watch_.meet_sleepers(process); }
 
     void read() {
         log_.read(watch_, [this](const lock_wait &wait) { keep(wait); });
@@ -102,6 +104,7 @@ void record_process(recorder &all, const record_options &options) {
     descriptor process(static_cast<int>(syscall(SYS_pidfd_open, *options.pid, 0)));
     if (!process || !all.follow(*options.pid))
         throw failure(fmt::format("there is no process {}: check its number", *options.pid));
+    all.meet_sleepers(*options.pid);
     interruption interrupted;
     if (isatty(STDERR_FILENO))
         say("holdfast: recording process {}{}; Ctrl-C ends it\n", *options.pid,

@@ -31,13 +31,21 @@ recording read_recording(const std::string &path) {
     throw usage_error(fmt::format("'{}': it is a recording that is not whole: record again", path));
 }
 
+std::string name_of(const recording &of, pid_t pid) {
+    for (const watched_process &each : of.processes()) {
+        if (each.pid == pid)
+            return of.process_name(each);
+    }
+    return fmt::format("process {}", pid);
+}
+
 std::string title_of(const recording &of) {
     std::string what = "process";
     const auto &about = of.about();
     if (about.contains("command") && !about.at("command").empty() && about.at("command").front().is_string())
         what = about.at("command").front().get<std::string>();
     else if (about.contains("pid") && about.at("pid").is_number())
-        what = fmt::format("process {}", about.at("pid").get<int>());
+        what = name_of(of, about.at("pid").get<pid_t>());
     return fmt::format("waits in futexes: {}, {:.3g} s", what, about.value("seconds", 0.0));
 }
 

@@ -52,6 +52,11 @@ private:
         }
         for (const holder_preemption &each : of_.preemptions())
             names.try_emplace({each.process.pid, each.thread}, of_.thread_name(each.process, each.thread));
+        for (const watched_process &each : of_.processes())
+            events_.push_back({{"ph", "M"},
+                               {"name", "process_name"},
+                               {"pid", each.pid},
+                               {"args", {{"name", of_.process_name(each)}}}});
         for (const auto &[key, name] : names)
             events_.push_back({{"ph", "M"},
                                {"name", "thread_name"},

@@ -121,7 +121,7 @@ std::string wait_summary(const recording &of, const wait_profile &profile) {
         std::map<wait_class, std::vector<lock_profile>> by_class;
         for (lock_profile &each : profile.of(process, of))
             by_class[each.kind.is].push_back(std::move(each));
-        text += fmt::format("\nprocess {}\n", process.pid);
+        text += fmt::format("\n{}\n", of.process_name(process));
         text += locks_section("locks", by_class[wait_class::lock], of, process, seconds);
         text += locks_section("futexes of its own, which may be locks, conditions or queues", by_class[wait_class::own],
                               of, process, seconds);

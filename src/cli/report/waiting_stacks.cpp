@@ -10,7 +10,7 @@ namespace {
 
 // What libraries do on the way to the lock is left out, but for the function that the program called.
 std::vector<stack_level> levels_of(const recording &of, const lock_wait &wait, const std::string &lock) {
-    std::vector<stack_level> levels{{stack_level::kind::program, fmt::format("process {}", wait.process.pid)}};
+    std::vector<stack_level> levels{{stack_level::kind::program, of.process_name(wait.process)}};
     const call_chain &chain = of.chain(wait.waits_at);
     const call_frame *place = place_in_program(chain);
     if (!place)

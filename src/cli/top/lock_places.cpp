@@ -5,7 +5,9 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <utility>
 
+#include "base/clock.h"
 #include "base/signals_blocked.hpp"
 #include "cli/symbols/process_stat.hpp"
 #include "cli/symbols/unwinder.hpp"
@@ -113,11 +115,14 @@ void put_into(process_sample &process, const lock_profile &profile) {
 struct lock_places::watched {
     wait_watch watch{{.everybody = true, .locks_alone = false, .preemptions = false, .all_of_slot = waits_of_slot}};
     wait_log log;
-    wait_profile profile;
+    wait_profile profile; // of what has ended
+    wait_profile shown;   // at this look: of what goes on, too
+    std::uint64_t lost = 0;
     std::mutex one_at_a_time;
     std::jthread reader; // last: it uses the others
 
     watched() {
+        watch.meet_sleepers(0);
         signals_blocked in_the_thread;
         reader = std::jthread([this](const std::stop_token &stop) {
             while (!stop.stop_requested()) {
@@ -130,6 +135,15 @@ struct lock_places::watched {
     void read() {
         std::lock_guard guard(one_at_a_time);
         log.read(watch, [this](const lock_wait &wait) { profile.add(wait); });
+        if (watch.lost_total() != std::exchange(lost, watch.lost_total()))
+            log.forget_open();
+    }
+
+    void look() {
+        read();
+        std::lock_guard guard(one_at_a_time);
+        shown = profile;
+        log.tell_open(hf_monotonic_ns(), [this](const lock_wait &wait) { shown.add(wait); });
     }
 };
 
@@ -145,14 +159,19 @@ lock_places::lock_places() : why_not_(unwinder::why_not()) {
 
 lock_places::~lock_places() = default;
 
+void lock_places::look() {
+    if (watched_)
+        watched_->look();
+}
+
 void lock_places::add_to(process_sample &process) {
     if (!watched_)
         return;
     std::lock_guard guard(watched_->one_at_a_time);
-    for (const watched_process &each : watched_->profile.processes()) {
+    for (const watched_process &each : watched_->shown.processes()) {
         if (process_id{.pid = each.pid, .started_ticks = ticks_of(each.started_ns)} != process.id)
             continue;
-        for (const lock_profile &profile : watched_->profile.of(each, watched_->log))
+        for (const lock_profile &profile : watched_->shown.of(each, watched_->log))
             put_into(process, profile);
     }
 }

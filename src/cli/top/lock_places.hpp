@@ -21,6 +21,8 @@ public:
     // Empty: stacks are seen.
     const std::string &why_not() const { return why_not_; }
 
+    // To be called at the beginning of each look.
+    void look();
     // Tells of the process's locks who waits where and who holds it; names those that have no name; and adds Python's
     // GIL, whose sleeps are not known as a lock's otherwise.
     void add_to(process_sample &process);

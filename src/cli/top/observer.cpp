@@ -39,6 +39,18 @@ counts counts_of(const hf_futex_totals &totals) {
 struct futexes_of_process {
     counts all;
     std::vector<lock_sample> words;
+
+    void add(const hf_futex_sleeper &sleeper, std::uint64_t now_ns) {
+        auto word = std::ranges::find(words, sleeper.key.address, &lock_sample::address);
+        if (word == words.end())
+            word = words.insert(word, {.address = sleeper.key.address, .from = source::futexes});
+        std::uint64_t waited_ns = now_ns - std::min(sleeper.since_ns, now_ns);
+        for (counts *each : {&all, &word->so_far}) {
+            each->waiting_now++;
+            each->waiting_ns += static_cast<double>(waited_ns);
+            each->longest_wait_ns = std::max(each->longest_wait_ns, waited_ns);
+        }
+    }
 };
 
 } // namespace
@@ -80,8 +92,11 @@ struct observer::sources {
     }
 
     std::map<process_id, futexes_of_process> read_futexes(std::vector<futex_waits> &read) const {
-        if (futexes)
+        std::vector<hf_futex_sleeper> sleepers;
+        if (futexes) {
             read = futexes->read();
+            sleepers = futexes->sleepers();
+        }
         std::map<process_id, futexes_of_process> found;
         for (const futex_waits &each : read) {
             auto &process =
@@ -92,6 +107,10 @@ struct observer::sources {
                 process.words.push_back(
                     {.address = each.key.address, .from = source::futexes, .so_far = counts_of(each.totals)});
         }
+        std::uint64_t now_ns = hf_monotonic_ns();
+        for (const hf_futex_sleeper &each : sleepers)
+            found[{.pid = static_cast<pid_t>(each.key.pid), .started_ticks = ticks_of(each.key.started_ns)}].add(
+                each, now_ns);
         return found;
     }
 
@@ -121,6 +140,8 @@ look observer::take() {
     auto futexes = sources_->read_futexes(read); // before the processes: what is not among those has ended
     if (sources_->futexes)
         found.uncounted_sleeps = sources_->futexes->uncounted_total();
+    if (sources_->places)
+        sources_->places->look();
     std::map<process_id, bool> alive;
     for (const running_process &each : running_processes()) {
         alive.emplace(each.id, true);

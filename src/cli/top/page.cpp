@@ -354,6 +354,14 @@ std::vector<std::string> opportunities_in_words(const lock_change &lock, std::si
 
 } // namespace
 
+std::vector<std::string> places_in_words(const lock_change &lock, std::size_t columns) {
+    std::vector<std::string> lines = waiters_in_words(lock, columns);
+    std::string holders = lock.held_in.empty() ? "" : holders_in_words(lock, columns);
+    if (!holders.empty())
+        lines.push_back(holders);
+    return lines;
+}
+
 std::vector<line> lock_page(const row &what, page_size size, bool since_beginning) {
     const lock_change &lock = *what.lock;
     const distribution &waits = since_beginning ? lock.so_far.waiting : lock.now.waiting;

@@ -44,6 +44,9 @@ std::vector<line> summary(const change &what, std::size_t columns);
 line table_heading(std::size_t columns);
 line table_line(const row &what, std::size_t columns);
 
+// Who waits for it where, and who holds it: a line each, as far as stacks are seen.
+std::vector<std::string> places_in_words(const lock_change &lock, std::size_t columns);
+
 // All about one lock, in at most so many lines.
 std::vector<line> lock_page(const row &what, page_size size, bool since_beginning);
 

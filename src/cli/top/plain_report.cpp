@@ -6,6 +6,7 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <optional>
+#include <string_view>
 
 #include "cli/common/csv.hpp"
 #include "cli/top/page.hpp"
@@ -158,6 +159,14 @@ json json_of(const change &what, const ranking &how) {
 
 namespace {
 
+// The one that held it most while others waited.
+std::string holder_of(const lock_change &lock) {
+    if (lock.held_in.empty())
+        return "";
+    const place_sample &first = lock.held_in.front();
+    return fmt::format("{} ({})", first.thread_name, first.thread);
+}
+
 std::string csv_of(const std::string &time, const row &what) {
     const rates &now = what.lock ? what.lock->now : what.process->now;
     const counts &so_far = what.lock ? what.lock->so_far : what.process->so_far;
@@ -191,6 +200,7 @@ std::string csv_of(const std::string &time, const row &what) {
         std::to_string(so_far.preempted_ns),
         csv_text(place(&lock_change::waits_in)),
         csv_text(place(&lock_change::held_in)),
+        csv_text(what.lock ? holder_of(*what.lock) : ""),
     };
     return csv_line(fields);
 }
@@ -200,7 +210,7 @@ std::string csv_of(const std::string &time, const row &what) {
 std::string csv_heading() {
     return "time,what,pid,user,program,from,address,lock,kind,is_lock,acquisitions_per_s,contended_share,waits_per_s,"
            "waiters,waiting_now,mean_wait_ns,spun_share,preemptions_per_s,holders,holders_within,other_sleeps_per_s,"
-           "longest_wait_ns,longest_hold_ns,preempted_ns,waits_in,held_in\n";
+           "longest_wait_ns,longest_hold_ns,preempted_ns,waits_in,held_in,held_by\n";
 }
 
 std::string csv_of(const change &what, const ranking &how, std::size_t locks_of_each) {
@@ -221,8 +231,14 @@ std::string text_of(const change &what, const ranking &how, std::size_t locks_of
         add(each);
     add(table_heading(batch_columns));
     std::vector<process_change> processes = ranked(what.processes, how);
-    for (const row &each : rows_of(processes, locks_of_each))
+    constexpr std::string_view below_locks = "          ";
+    for (const row &each : rows_of(processes, locks_of_each)) {
         add(table_line(each, batch_columns));
+        if (each.lock) {
+            for (const std::string &words : places_in_words(*each.lock, batch_columns - below_locks.size()))
+                add({.text = std::string(below_locks) + words});
+        }
+    }
     return text;
 }
 

@@ -67,7 +67,8 @@ bool passes(const lock_change &lock, const std::string &filter) {
 }
 
 bool is_idle(const rates &now) {
-    return now.waits_per_s == 0 && now.other_sleeps_per_s.value_or(0) == 0 && now.acquisitions_per_s.value_or(0) == 0;
+    return now.waiting_now == 0 && now.waits_per_s == 0 && now.other_sleeps_per_s.value_or(0) == 0 &&
+           now.acquisitions_per_s.value_or(0) == 0;
 }
 
 bool is_shown(const process_change &process, const ranking &how) {

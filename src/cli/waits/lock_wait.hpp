@@ -74,6 +74,12 @@ public:
     std::string thread_name(const watched_process &process, std::uint32_t thread) const {
         return found_in(threads_, {process, thread});
     }
+    // As its first thread is called, with its number: "mariadbd (1234)"; or "process 1234".
+    std::string process_name(const watched_process &process) const {
+        std::string name = thread_name(process, static_cast<std::uint32_t>(process.pid));
+        std::string number = std::to_string(process.pid);
+        return name.empty() ? "process " + number : name + " (" + number + ")";
+    }
     // The symbol at the address; empty where there is none.
     std::string symbol_at(const watched_process &process, std::uint64_t address) const {
         return found_in(symbols_, {process, address});

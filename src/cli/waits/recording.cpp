@@ -114,6 +114,7 @@ bool recording::add(const lock_wait &wait, const wait_names &names) {
         threads_.try_emplace({wait.process, thread}, names.thread_name(wait.process, thread));
     };
     meet(wait.waiter);
+    meet(static_cast<std::uint32_t>(wait.process.pid));
     for (wait_for_holder &each : kept.held_by) {
         each.released_at = keep(each.released_at, names);
         meet(each.thread);

@@ -22,9 +22,11 @@ constexpr std::uint64_t looks_apart_ns = 1'000'000'000;
 // Files whose functions stand between a program and its locks.
 constexpr std::array<std::string_view, 9> files_of_locks = {
     "libc.so", "libc-", "libpthread", "ld-linux", "libholdfast", "libstdc++.so", "ld-musl", "libc++", "libjvm.so"};
-// And functions that compilers put into the program itself.
-constexpr std::array<std::string_view, 7> functions_of_locks = {
-    "std::", "__gthread", "pthread_", "__gnu_cxx::", "__invoke", "_M_invoke", "_M_run"};
+// And functions that compilers put into the program itself, Java's among them.
+constexpr std::array<std::string_view, 9> functions_of_locks = {
+    "std::",       "__gthread",    "pthread_",
+    "__gnu_cxx::", "__invoke",     "_M_invoke",
+    "_M_run",      "monitorenter", "_complete_monitor_locking"};
 
 template <class List>
 bool begins_like_one_of(std::string_view name, const List &beginnings) {

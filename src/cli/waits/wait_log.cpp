@@ -97,6 +97,8 @@ void wait_log::put_holders(lock_wait &wait) {
         });
         if (same == wait.held_by.end())
             same = wait.held_by.insert(same, {.thread = each->thread, .released_at = each->released_at});
+        // Before it came back from a sleep for this lock another thread held it, or nobody did.
+        since_ns = std::max(since_ns, each->held_since_ns);
         same->ns += until_ns - std::min(since_ns, until_ns);
         if (wait.for_lock)
             note_preemptions(wait, each->thread, since_ns, each->at_ns);
@@ -118,9 +120,11 @@ void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sin
     wait_key key(event.waiter, event.begun_ns);
     if (event.kind == HF_WAIT_BEGINS && stack) {
         lock_wait wait = begun(event);
+        forget_older(event);
         wait.waits_at = stacks_.read(wait.process, *stack);
         wait.address = waited_for(event, stacks_.chain(wait.waits_at), *stack);
         meet(wait.process, wait.waiter);
+        meet(wait.process, event.process); // its first thread
         auto [symbol, is_new] = symbols_.try_emplace({wait.process, wait.address});
         if (is_new)
             symbol->second = stacks_.name_of_data(wait.process, wait.address);
@@ -135,8 +139,10 @@ void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sin
         return;
     lock_wait &wait = place->second;
     if (event.kind == HF_WAIT_RELEASED && stack) {
-        note_release(wait,
-                     {.at_ns = event.at_ns, .thread = event.thread, .released_at = stacks_.read(wait.process, *stack)});
+        note_release(wait, {.at_ns = event.at_ns,
+                            .thread = event.thread,
+                            .released_at = stacks_.read(wait.process, *stack),
+                            .held_since_ns = event.held_since_ns});
     } else if (event.kind == HF_WAIT_ENDS) {
         // The kernel hides a switch now and then. Who was woken has waited to that moment at the least.
         wait.ended_ns = event.at_ns == 0 ? wait.released_ns : event.at_ns;
@@ -152,13 +158,24 @@ void wait_log::read(const wait_watch &watch, const sink &ended) {
     watch.read([&](const hf_wait_event &event, const hf_stack *stack) { take(event, stack, ended); });
 }
 
-void wait_log::end_all(std::uint64_t now_ns, const sink &ended) {
-    for (auto &[key, wait] : open_) {
+void wait_log::tell_open(std::uint64_t now_ns, const sink &each) {
+    for (const auto &[key, open] : open_) {
+        lock_wait wait = open;
         wait.ended_ns = std::max(wait.releaser == 0 ? now_ns : wait.released_ns, wait.begun_ns);
         put_holders(wait);
-        ended(wait);
+        each(wait);
     }
+}
+
+void wait_log::end_all(std::uint64_t now_ns, const sink &ended) {
+    tell_open(now_ns, ended);
     open_.clear();
+}
+
+// A thread waits once at a time: the end of the wait before is lost.
+void wait_log::forget_older(const hf_wait_event &than) {
+    auto first = open_.lower_bound({than.waiter, 0}), last = open_.lower_bound({than.waiter, than.begun_ns});
+    open_.erase(first, last);
 }
 
 void wait_log::forget_ended() {

@@ -25,6 +25,10 @@ public:
     void read(const wait_watch &watch, const sink &ended);
     // One piece of it; `stack` as wait_watch::reader has it.
     void take(const hf_wait_event &event, const hf_stack *stack, const sink &ended);
+    // Hands on those that go on, as if they ended now.
+    void tell_open(std::uint64_t now_ns, const sink &each);
+    // When pieces are lost, ends may be among them.
+    void forget_open() { open_.clear(); }
     // Hands on those that go on, as if they ended now, and forgets them.
     void end_all(std::uint64_t now_ns, const sink &ended);
     // Lets go of what is known of processes that have ended, chains apart.
@@ -41,6 +45,7 @@ private:
         std::uint64_t at_ns = 0;
         std::uint32_t thread = 0;
         chain_number released_at = no_chain;
+        std::uint64_t held_since_ns = 0; // not before; 0: nothing is known
     };
 
     // Of a thread, whatever it held.
@@ -51,6 +56,7 @@ private:
     void note_release(lock_wait &wait, const release &more);
     void note_preemptions(const lock_wait &wait, std::uint32_t holder, std::uint64_t from_ns, std::uint64_t until_ns);
     void put_holders(lock_wait &wait);
+    void forget_older(const hf_wait_event &than);
     void meet(const watched_process &process, std::uint32_t thread);
 
     using wait_key = std::pair<std::uint32_t, std::uint64_t>; // its thread and its begin

@@ -56,7 +56,12 @@ struct futex_wait {
     bool for_lock;
 };
 
-// Does the current thread sleep in a futex call?
+// Is the thread asleep, and can it be woken by what it waits for?
+static bool is_asleep(struct task_struct *task) {
+    return bpf_core_field_exists(task->__state) && task->__state & TASK_INTERRUPTIBLE;
+}
+
+// Does a thread that is asleep, or about to be, sleep in a futex call?
 static bool sleeps_in_futex(struct task_struct *task, struct futex_wait *wait) {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
     uint64_t number = SYSTEM_CALL_OF(registers);

@@ -11,6 +11,8 @@
 // At the scheduler's switch and not at system calls: a hook there would slow down every system call of the machine, and
 // a call that finds its word changed does not sleep. Where a kernel hides a switch (preemption_monitor.bpf.c), that
 // sleep is not counted: the next one overwrites its mark.
+//
+// Sleeps that have not ended are found by a walk over all threads, those included that are older than this program.
 #include "monitor/bpf/element.bpf.h"
 #include "monitor/bpf/futex_call.bpf.h"
 #include "monitor/bpf/futex_wait_totals.h"
@@ -105,6 +107,40 @@ static void count_end_of_sleep(struct task_struct *task) {
     count_sleep(&key, took_ns, mark->for_lock);
     key.address = 0;
     count_sleep(&key, took_ns, mark->for_lock);
+}
+
+// Of a sleep that nobody has seen begin: it counts from now on. A thread that comes back between our look at its state
+// and the mark would have a mark while it is awake: hence the second look.
+static bool mark_old_sleep(struct task_struct *task, const struct futex_wait *wait, struct sleep_mark *mark) {
+    if (namespace_inode != 0) // its number there is not known
+        return false;
+    mark->key.pid = task->tgid;
+    mark->key.address = wait->address;
+    mark->key.started_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+    mark->for_lock = true;
+    mark->since_ns = bpf_ktime_get_ns();
+    if (is_asleep(task))
+        return true;
+    mark->since_ns = 0;
+    return false;
+}
+
+SEC("iter/task")
+int sleepers(struct bpf_iter__task *at) {
+    struct task_struct *task = at->task;
+    struct futex_wait wait = {};
+    if (!task || !task->mm || !is_asleep(task) || !sleeps_in_futex(task, &wait) || !wait.for_lock)
+        return 0;
+    struct sleep_mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!mark)
+        return 0;
+    bool is_known = mark->since_ns != 0 && mark->key.address == wait.address;
+    if (!is_known && !mark_old_sleep(task, &wait, mark))
+        return 0;
+    struct hf_futex_sleeper found = {.key = mark->key, .since_ns = mark->since_ns};
+    if (found.since_ns != 0) // it may have come back
+        bpf_seq_write(at->meta->seq, &found, sizeof(found));
+    return 0;
 }
 
 SEC("tp_btf/sched_switch")

@@ -27,4 +27,10 @@ struct hf_futex_totals {
     uint32_t bucket[HF_FUTEX_BUCKETS];
 };
 
+// A thread that sleeps for a lock at this moment.
+struct hf_futex_sleeper {
+    struct hf_futex_key key;
+    uint64_t since_ns; // CLOCK_MONOTONIC; of a sleep that is older than the watch, when that first looked
+};
+
 #endif

@@ -133,8 +133,15 @@ struct task_struct {
     struct thread_struct thread;
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+    struct seq_file *seq;
+};
+
 // What a walk over all tasks is shown: one a call, none at the end.
 struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
     struct task_struct *task;
 };
 

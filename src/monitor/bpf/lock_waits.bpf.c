@@ -12,6 +12,11 @@
 // one, and of the rest one in THINNED_BY, by chance. How likely a wait is to be chosen depends on what was before it
 // alone, never on how long it takes, and it stands for as many as it was chosen of: so sums are right on average. And
 // they are near the truth: waits that take long are few, and so each stands for itself, whoever else waits.
+//
+// Of a wait that is not chosen nobody hears who ended it. So each release tells since when its thread can have held the
+// lock: what was before is some other thread's doing.
+//
+// Waits that are older than this program are found by a walk over all threads, once, and begin then.
 #include "monitor/bpf/futex_call.bpf.h"
 #include "monitor/bpf/wait_events.h"
 
@@ -25,6 +30,8 @@ enum { CHUNK_BYTES = 512 }; // what is read at once: all or nothing
 struct wait_mark {
     struct hf_wait_event event;
     uint64_t preempted_ns; // 0: the thread has not lost its CPU
+    uint64_t lock;         // that it slept for last, chosen or not; 0: none
+    uint64_t back_ns;      // since when it sleeps for that no more; 0: it does
     uint32_t is_open;      // 0: no mark
     uint32_t is_released;
 };
@@ -68,6 +75,8 @@ const volatile bool everybody = false;    // else those with a mark, and what th
 const volatile bool locks_alone = false;  // else all sleeps in futexes
 const volatile bool preemptions = false;  // tells of threads that lost their CPU
 const volatile uint32_t all_of_slot = 32; // so many of a slot are all chosen
+
+uint32_t process_met; // of meet_sleepers: its number; 0: everybody
 
 uint64_t lost_total; // events that found no room: their waits are not known
 
@@ -171,13 +180,19 @@ static void wait_begins(struct task_struct *task) {
     uint32_t weight = weight_now(task, &wait, now_ns);
     struct bpf_pidns_info numbers = {};
     numbers_of_current(&numbers);
-    if (weight == 0 || numbers.tgid == 0)
+    if ((weight == 0 && !wait.for_lock) || numbers.tgid == 0)
         return;
     struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!mark) {
-        __sync_fetch_and_add(&lost_total, 1);
+        __sync_fetch_and_add(&lost_total, weight != 0);
         return;
     }
+    if (wait.for_lock) {
+        mark->lock = wait.address;
+        mark->back_ns = 0;
+    }
+    if (weight == 0)
+        return;
     struct hf_wait_event begins = {.begun_ns = now_ns,
                                    .at_ns = now_ns,
                                    .address = wait.address,
@@ -195,9 +210,16 @@ static void wait_begins(struct task_struct *task) {
 
 static void wait_ends(struct task_struct *task) {
     struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
-    if (!mark || !mark->is_open)
+    if (!mark)
         return;
-    tell_end(mark, bpf_ktime_get_ns());
+    bool slept_for_lock = mark->lock != 0 && mark->back_ns == 0;
+    if (!slept_for_lock && !mark->is_open)
+        return;
+    uint64_t now_ns = bpf_ktime_get_ns();
+    if (slept_for_lock)
+        mark->back_ns = now_ns;
+    if (mark->is_open)
+        tell_end(mark, now_ns);
 }
 
 static void is_preempted(struct task_struct *task) {
@@ -264,10 +286,69 @@ int BPF_PROG(at_waking, struct task_struct *woken) {
     struct bpf_pidns_info numbers = {};
     numbers_of_current(&numbers);
     struct hf_wait_event release = mark->event;
+    struct wait_mark *own = task->bpf_storage ? bpf_task_storage_get(&marks, task, 0, 0) : NULL;
+    release.held_since_ns = own && own->lock == mark->event.address ? own->back_ns : 0;
     release.kind = HF_WAIT_RELEASED;
     release.at_ns = bpf_ktime_get_ns();
     release.thread = numbers.pid;
     mark->is_released = tell_with_stack(task, &release);
+    return 0;
+}
+
+// Of a thread that sleeps: the kernel may wake it meanwhile, and it may wait again, which is another wait.
+static void read_stack_of(struct task_struct *task, struct hf_stack *stack) {
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    stack->known = STACK_REGISTERS_KNOWN;
+    READ_STACK_REGISTERS(stack->registers, registers);
+    stack->instruction = stack->registers[INSTRUCTION_REGISTER];
+    stack->from = stack->registers[STACK_REGISTER];
+    stack->bytes = 0;
+    stack->padding = 0;
+#pragma unroll
+    for (int at = 0; at < HF_STACK_BYTES; at += CHUNK_BYTES) {
+        if (bpf_copy_from_user_task(stack->content + at, CHUNK_BYTES, (const void *)(stack->from + at), task, 0))
+            return;
+        stack->bytes = at + CHUNK_BYTES;
+    }
+}
+
+// Of a wait that is older than this program; Linux 5.18. Idle threads of the whole machine, which wait for conditions,
+// would be too many.
+SEC("iter.s/task")
+int meet_sleepers(struct bpf_iter__task *at) {
+    struct task_struct *task = at->task;
+    struct futex_wait wait = {};
+    if (!task || namespace_inode != 0 || !task->mm || !is_asleep(task) ||
+        (process_met != 0 && task->tgid != process_met) || !sleeps_in_futex(task, &wait) ||
+        ((process_met == 0 || locks_alone) && !wait.for_lock))
+        return 0;
+    struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!mark || mark->is_open)
+        return 0;
+    struct hf_wait_event_with_stack *told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
+    if (!told) {
+        __sync_fetch_and_add(&lost_total, 1);
+        return 0;
+    }
+    uint64_t now_ns = bpf_ktime_get_ns();
+    struct hf_wait_event begins = {.begun_ns = now_ns,
+                                   .at_ns = now_ns,
+                                   .address = wait.address,
+                                   .process_started_ns = BPF_CORE_READ(task, group_leader, start_boottime),
+                                   .kind = HF_WAIT_BEGINS,
+                                   .process = task->tgid,
+                                   .waiter = task->pid,
+                                   .thread = task->pid,
+                                   .weight = 1,
+                                   .for_lock = wait.for_lock};
+    told->event = begins;
+    read_stack_of(task, &told->stack);
+    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    mark->event = begins;
+    mark->is_released = 0;
+    mark->is_open = 1;
+    if (!is_asleep(task) && mark->is_open) // it has come back, perhaps before it had the mark
+        tell_end(mark, now_ns);
     return 0;
 }
 

@@ -17,6 +17,7 @@ struct hf_wait_event {
     uint64_t at_ns;
     uint64_t address; // of the futex
     uint64_t process_started_ns;
+    uint64_t held_since_ns; // of a releaser that slept for this word: when it came back; 0: not known
     uint32_t kind;
     uint32_t process; // these as the loader's pid namespace has them
     uint32_t waiter;

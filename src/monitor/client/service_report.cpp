@@ -10,6 +10,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/descriptor_passing.h"
+#include "hint/service_socket.h"
 #include "hint/trust.h"
 
 namespace holdfast {
@@ -30,7 +31,8 @@ service_report why_not_connected(const std::string &socket_name, int error) {
     switch (error) {
     case ENOENT:
     case ENAMETOOLONG: // the empty name, too
-        return report_of(absent, "there is no service on " + socket_name + ": start one by 'holdfast monitor'");
+        return report_of(absent, "there is no service on " + socket_name + ": start one by 'holdfast monitor" +
+                                     (socket_name == HF_SERVICE_SOCKET ? "" : " --socket " + socket_name) + "'");
     case ECONNREFUSED:
         if (!may_be_a_socket(socket_name))
             return report_of(absent, socket_name + " is no socket: name the one of a service");

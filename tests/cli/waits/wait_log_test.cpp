@@ -38,9 +38,11 @@ protected:
         event.for_lock = for_lock;
         log_.take(event, &nowhere_, keep_);
     }
-    void released(std::uint32_t waiter, std::uint64_t begun_ns, std::uint32_t by, std::uint64_t at_ns) {
+    void released(std::uint32_t waiter, std::uint64_t begun_ns, std::uint32_t by, std::uint64_t at_ns,
+                  std::uint64_t held_since_ns = 0) {
         hf_wait_event event = event_of(HF_WAIT_RELEASED, waiter, begun_ns, at_ns);
         event.thread = by;
+        event.held_since_ns = held_since_ns;
         log_.take(event, &nowhere_, keep_);
     }
     void ends(std::uint32_t waiter, std::uint64_t begun_ns, std::uint64_t at_ns) {
@@ -197,6 +199,39 @@ TEST_F(told_to_log, APreemptedHolderIsToldOnce) {
     EXPECT_EQ(std::tie(found[0].thread, found[0].begun_ns, found[0].ended_ns),
               std::make_tuple(std::uint32_t{first}, std::uint64_t{200}, std::uint64_t{700}));
     EXPECT_TRUE(log_.take_preemptions().empty());
+}
+
+// Of the wait of the one that handed it on nothing was told. Shown able to fail: without held_since_ns in put_holders.
+TEST_F(told_to_log, NobodyHeldALockBeforeHavingSleptForIt) {
+    begins(third, 100);
+    released(third, 100, second, 1000, 990);
+    ends(third, 100, 1005);
+    ASSERT_EQ(ended_.size(), 1U);
+    EXPECT_EQ(held_ns_of(0), (holders{{second, 15}}));
+}
+
+// Shown able to fail: waits that are let go of when they are told.
+TEST_F(told_to_log, WaitsThatGoOnAreToldAtEachLook) {
+    begins(second, 100);
+    for (std::uint64_t now_ns : {400U, 700U}) {
+        ended_.clear();
+        log_.tell_open(now_ns, keep_);
+        ASSERT_EQ(ended_.size(), 1U);
+        EXPECT_EQ(ended_[0].took_ns(), now_ns - 100);
+    }
+    ended_.clear();
+    ends(second, 100, 900);
+    ASSERT_EQ(ended_.size(), 1U);
+    EXPECT_EQ(ended_[0].took_ns(), 800U);
+}
+
+// Shown able to fail: without forget_older.
+TEST_F(told_to_log, AThreadWaitsOnceAtATime) {
+    begins(second, 100);
+    begins(second, 300);
+    log_.tell_open(400, keep_);
+    ASSERT_EQ(ended_.size(), 1U);
+    EXPECT_EQ(ended_[0].took_ns(), 100U);
 }
 
 // Shown able to fail: waits that were woken, and would last until now.
