@@ -20,6 +20,7 @@
 #include "park/futex.h"
 #include "park/membarrier.h"
 #include "park/timed_sleep.h"
+#include "park/virtual_wait.h"
 #include "park/yield.h"
 
 namespace {
@@ -160,6 +161,8 @@ void hf_yield(void) {
 bool hf_yield_is_forgone() {
     return false;
 }
+
+void hf_tell_scheduler_of_record(std::int64_t) {}
 
 bool hf_heavy_fence_is_quick(void) {
     return true;

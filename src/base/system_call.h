@@ -40,8 +40,8 @@ static inline long hf_sys_futex_change(const uint32_t *word, uint32_t *changed, 
 }
 
 // It takes no arguments, and has something in their registers here (park/park_call.h).
-static inline long hf_sys_sched_yield(uint64_t first, uint64_t second, uint64_t third) {
-    return hf_system_call(SYS_sched_yield, (long)first, (long)second, (long)third, 0, 0, 0);
+static inline long hf_sys_sched_yield(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth) {
+    return hf_system_call(SYS_sched_yield, (long)first, (long)second, (long)third, (long)fourth, 0, 0);
 }
 
 static inline long hf_sys_membarrier(int command) {

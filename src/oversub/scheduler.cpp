@@ -82,10 +82,10 @@ struct scheduler::loaded {
     std::unique_ptr<wait_loop_reader> wait_loops;
     std::jthread reader;
 
-    loaded(reach whose, spinners which) {
+    loaded(reach whose, spinners which, holders treated) {
         bpf_log log;
         try {
-            load(whose, which, log);
+            load(whose, which, treated, log);
         } catch (const bpf_refusal &refusal) {
             destroy();
             throw scheduler_unavailable(refusal.sentence(), refusal.log);
@@ -107,7 +107,7 @@ struct scheduler::loaded {
     }
 
     // Throws bpf_refusal.
-    void load(reach whose, spinners which, bpf_log &log) {
+    void load(reach whose, spinners which, holders treated, bpf_log &log) {
         auto need = [&log](int error) {
             if (error)
                 throw log.refusal(whole, std::abs(error));
@@ -116,6 +116,7 @@ struct scheduler::loaded {
         need(skeleton ? 0 : errno);
         skeleton->rodata->most_jiffies = jiffies_in_a_tenth_of_a_second();
         skeleton->rodata->detects_spinning = which == spinners::are_detected;
+        skeleton->rodata->favours_holders = treated == holders::go_on;
         bool partial = whose == reach::asking_threads;
         bpf_map *operations = partial ? skeleton->maps.for_asking_threads : skeleton->maps.for_all_threads;
         bpf_map *others = partial ? skeleton->maps.for_all_threads : skeleton->maps.for_asking_threads;
@@ -159,7 +160,8 @@ struct scheduler::loaded {
     }
 };
 
-scheduler::scheduler(reach whose, spinners which) : loaded_(std::make_unique<loaded>(whose, which)) {}
+scheduler::scheduler(reach whose, spinners which, holders treated)
+    : loaded_(std::make_unique<loaded>(whose, which, treated)) {}
 scheduler::~scheduler() = default;
 
 std::string scheduler::why_thrown_out() const {

@@ -32,8 +32,11 @@ public:
     // Threads that spin while others want their CPU go behind those (bpf/spinner_watch.bpf.h).
     enum class spinners { run_on, are_detected };
 
+    // Threads whose slice ends while they hold a lock go on for a little (bpf/holder_turn.bpf.h).
+    enum class holders { are_as_others, go_on };
+
     // Throws scheduler_unavailable.
-    scheduler(reach whose, spinners which);
+    scheduler(reach whose, spinners which, holders treated);
     ~scheduler();
     scheduler(const scheduler &) = delete;
     scheduler &operator=(const scheduler &) = delete;

@@ -24,12 +24,21 @@ __attribute__((constructor)) static void look_for_scheduler(void) {
     hf_store_relaxed(&hf_may_wait_virtually, told && strcmp(told, "1") == 0);
 }
 
+static int64_t record_offset; // 0: not known yet
+
+void hf_tell_scheduler_of_record(int64_t offset) {
+    hf_store_relaxed(&record_offset, offset);
+    if (hf_load_relaxed(&hf_may_wait_virtually))
+        hf_yield_with(0, 0, HF_PARK_MAGIC, (uint64_t)offset);
+}
+
 bool hf_wait_virtually_for(const uint32_t *word, uint32_t expected, uint32_t kinds) {
     if (vain.skips_left > 0) {
         vain.skips_left--;
         return false;
     }
-    if (!hf_yield_with((uintptr_t)word, (uint64_t)kinds << 32 | expected, HF_PARK_MAGIC))
+    if (!hf_yield_with((uintptr_t)word, (uint64_t)kinds << 32 | expected, HF_PARK_MAGIC,
+                       (uint64_t)hf_load_relaxed(&record_offset)))
         return false;
     if (hf_load_acquire(word) != expected) {
         vain.skips = 0;

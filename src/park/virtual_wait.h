@@ -28,6 +28,10 @@ extern bool hf_may_wait_virtually __attribute__((visibility("hidden")));
 bool hf_wait_virtually_for(const uint32_t *word, uint32_t expected, uint32_t kinds)
     __attribute__((cold, visibility("hidden")));
 
+// Tells the scheduler, now and with each wait, where the calling thread's record is (park_call.h). The number is the
+// same for all threads of the process.
+void hf_tell_scheduler_of_record(int64_t offset) __attribute__((visibility("hidden")));
+
 static inline bool hf_wait_virtually(const uint32_t *word, uint32_t expected, uint32_t kinds) {
     return HF_UNLIKELY(hf_load_relaxed(&hf_may_wait_virtually)) && hf_wait_virtually_for(word, expected, kinds);
 }

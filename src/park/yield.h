@@ -14,7 +14,8 @@ void hf_yield(void);
 
 // The same, with something for the oversubscription scheduler in the registers of the call's arguments, of which it has
 // none (park_call.h). False: it has been forgone.
-bool hf_yield_with(uint64_t first, uint64_t second, uint64_t third) __attribute__((visibility("hidden")));
+bool hf_yield_with(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+    __attribute__((visibility("hidden")));
 
 // From now on the kernel isn't asked for it: what is to come may not survive that.
 void hf_yield_forgo(void);

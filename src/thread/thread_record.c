@@ -9,6 +9,7 @@
 #include "base/system_call.h"
 #include "park/fork_guard.h"
 #include "park/masked_lock.h"
+#include "park/virtual_wait.h"
 
 __thread struct hf_thread_record *hf_self_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -389,6 +390,7 @@ struct hf_thread_record *hf_thread_record_acquire(void) {
     }
     hf_masked_unlock(&pool.word, &saved);
     ask_for_notice_of_exit(self);
+    hf_tell_scheduler_of_record(hf_thread_record_tls_offset());
     errno = saved_errno;
     return self;
 }

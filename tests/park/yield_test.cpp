@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A program that forbids itself sched_yield (preload/sandbox.c sees it coming) goes on, whichever way its waiters go.
-// Shown able to fail: hf_wait_virtually_for with a system call of its own.
+// Shown able to fail: hf_wait_virtually_for, and hf_tell_scheduler_of_record, with a system call of its own.
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 
@@ -22,6 +22,8 @@ TEST(yield, IsForgone) {
         if (!die_of_yields())
             return false;
         hf_yield();
+        hf_may_wait_virtually = true;
+        hf_tell_scheduler_of_record(8);
         uint32_t word = 1;
         return !hf_wait_virtually_for(&word, 1, FUTEX_BITSET_MATCH_ANY);
     });

@@ -57,6 +57,8 @@ void print_totals(const scheduler_keeper &keeper, const oversub_options &options
     say_count("ended by a wake", totals.woken);
     say_count("ended by a signal", totals.interrupted);
     say_count("sent to sleep after a while", totals.expired);
+    say_count("lock holders' longer turns", totals.longer);
+    say_count("holders that went first", totals.first);
     if (options.whose.detect_spinning)
         print_spinning(keeper.spinning());
 }
@@ -149,6 +151,8 @@ void add_oversub(CLI::App &app, action &chosen) {
     verb->add_flag("--detect-spinning", options->whose.detect_spinning,
                    "Put threads that spin while others want their CPU behind those, for one round; found by\n"
                    "sampling");
+    verb->add_flag("--holders-as-others", options->whose.holders_as_others,
+                   "End the turns of threads that hold a lock as all others', not some 50 us later");
     verb->add_option("--lock", options->wanted.lock, "The lock of mutexes, as in 'holdfast run'")
         ->type_name("NAME")
         ->capture_default_str();

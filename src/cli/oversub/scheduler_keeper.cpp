@@ -17,8 +17,10 @@ constexpr std::chrono::milliseconds look_every{250};
 std::unique_ptr<scheduler> load_scheduler(const scheduled_threads &whose) {
     using reach = scheduler::reach;
     using spinners = scheduler::spinners;
+    using holders = scheduler::holders;
     return std::make_unique<scheduler>(whose.all ? reach::whole_machine : reach::asking_threads,
-                                       whose.detect_spinning ? spinners::are_detected : spinners::run_on);
+                                       whose.detect_spinning ? spinners::are_detected : spinners::run_on,
+                                       whose.holders_as_others ? holders::are_as_others : holders::go_on);
 }
 
 void add(hf_scheduler_totals &sum, const hf_scheduler_totals &more) {
@@ -27,6 +29,8 @@ void add(hf_scheduler_totals &sum, const hf_scheduler_totals &more) {
     sum.woken += more.woken;
     sum.interrupted += more.interrupted;
     sum.expired += more.expired;
+    sum.longer += more.longer;
+    sum.first += more.first;
 }
 
 void ask_for_threads_of(const std::filesystem::path &process) {

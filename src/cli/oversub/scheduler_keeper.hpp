@@ -20,6 +20,7 @@ struct scheduled_threads {
     std::vector<std::string> programs; // their names, as /proc/PID/comm has them
     std::filesystem::path cgroup;      // a directory; empty: none
     bool detect_spinning = false;      // among those that are scheduled
+    bool holders_as_others = false;    // those of them that hold a lock have no longer turns
 
     bool are_looked_for() const { return !programs.empty() || !cgroup.empty(); }
 };

@@ -74,6 +74,7 @@ struct sched_entity {
 };
 
 struct sched_ext_entity { // with CONFIG_SCHED_CLASS_EXT
+    __u32 flags;
     __u32 weight;
     __u64 slice;
 };

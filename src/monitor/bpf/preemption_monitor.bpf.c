@@ -37,6 +37,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "monitor/bpf/census.bpf.h"
+#include "monitor/bpf/critical_words.bpf.h"
 #include "monitor/bpf/element.bpf.h"
 #include "monitor/bpf/followed_threads.bpf.h"
 #include "monitor/bpf/hint_page.bpf.h"
@@ -61,27 +62,14 @@ static bool is_ending(const struct task_seen *seen) {
     return seen->plain->signal->flags & ENDING_FLAGS;
 }
 
-// A program at a switch can't wait for a page that is not there (swapped out, or never touched).
-static bool count_unreadable(void) {
-    struct hf_hint_page *page = hint_page();
+static bool record_is_critical(const char *record_pointer_at, struct hf_critical_words *words) {
+    enum record_seen seen = read_record(record_pointer_at, words);
+    struct hf_hint_page *page = seen == RECORD_IS_UNREADABLE ? hint_page() : 0;
     if (page)
         __sync_fetch_and_add(&page->unreadable_total, 1);
-    return false;
+    return seen == RECORD_IS_READ && hf_is_critical(words);
 }
 
-static bool record_is_critical(const char *record_pointer_at, struct hf_critical_words *words) {
-    const void *record;
-    if (bpf_probe_read_user(&record, sizeof(record), record_pointer_at))
-        return count_unreadable();
-    if (!record)
-        return false;
-    if (bpf_probe_read_user(words, sizeof(*words), record))
-        return count_unreadable();
-    return hf_is_critical(words);
-}
-
-// Reads the thread's own words. `task` must be the one whose memory map is current. Nothing that it reads is trusted:
-// at worst a thread calls itself critical.
 static bool is_critical(struct task_struct *task, const struct hf_followed_process *process,
                         struct hf_critical_words *words) {
     const char *thread_pointer = (const char *)THREAD_POINTER_OF(task);

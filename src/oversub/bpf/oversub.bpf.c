@@ -26,6 +26,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "oversub/bpf/holder_turn.bpf.h"
 #include "oversub/bpf/scheduler_exit.h"
 #include "oversub/bpf/scheduler_interface.bpf.h"
 #include "oversub/bpf/spinner_watch.bpf.h"
@@ -53,13 +54,6 @@ static uint64_t vtime_now;
 
 static void count(uint64_t *total) {
     __sync_fetch_and_add(total, 1);
-}
-
-// A number that stands for the process's memory, kept in `place`: of the pointer itself the verifier would have nothing
-// computed.
-static __always_inline uint64_t memory_of(struct task_struct *task, volatile uint64_t *place) {
-    *(struct mm_struct *volatile *)place = task->mm;
-    return *place;
 }
 
 static uint32_t new_waiter(struct task_struct *task) {
@@ -147,6 +141,10 @@ int yields(void *arguments) {
         context->yielded = true;
         return 0;
     }
+    context->record_offset = (int64_t)registers->FOURTH_ARGUMENT;
+    context->record_memory = memory_of(task, &context->memory);
+    if (!registers->FIRST_ARGUMENT)
+        return 0;
     if (!context->waiter)
         context->waiter = new_waiter(task);
     if (context->waiter)
@@ -241,9 +239,15 @@ static void charge(struct task_struct *task, struct task_context *context) {
         context->vtime = vtime_now - SLICE_NS;
 }
 
-// A thread that yields goes behind those that have had as much; one that spins behind all.
+// A thread that yields goes behind those that have had as much; one that spins behind all; one that holds a lock before
+// all, unless it has had too much (H2).
 static uint64_t take_place(struct task_context *context, __s32 cpu) {
     uint64_t place = context->vtime;
+    if (context->goes_first && is_before(place, vtime_now + SLICE_NS)) {
+        place = vtime_now - SLICE_NS;
+        count(&totals.first);
+    }
+    end_turn(context);
     if (context->yielded)
         place = (is_before(place, vtime_now) ? vtime_now : place) + SLICE_NS;
     if (detects_spinning && context->spins)
@@ -307,6 +311,7 @@ static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
     if (is_kept) {
         __s32 its_cpu = scx_bpf_task_cpu(task);
         charge(task, context);
+        end_turn(context);
         context->yielded = false;
         if (at_once && its_cpu == cpu)
             insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
@@ -348,6 +353,19 @@ static bool take_from(__s32 cpu, bool is_own) {
     return take_woken(cpu, is_own) || move_to_local((uint64_t)cpu);
 }
 
+// The thread that has run was not blocked meanwhile, nor does it make way for others.
+static bool goes_on(__s32 cpu, struct task_struct *previous) {
+    struct task_context *context = favours_holders ? context_of(previous) : NULL;
+    if (!context || !(previous->scx.flags & SCX_TASK_QUEUED) || context->yielded || context->spins)
+        return false;
+    if (context->waiter && waiter_at(context->waiter)->state == WAITER_BLOCKED)
+        return false;
+    if (!makes_turn_longer(cpu, previous, context))
+        return false;
+    count(&totals.longer);
+    return true;
+}
+
 struct search {
     __s32 cpu;
     __s32 cpus;
@@ -368,6 +386,8 @@ void BPF_PROG(oversub_dispatch, __s32 cpu, struct task_struct *previous) {
     struct waiter_list *list = woken_at(cpu);
     if (list)
         list->dispatched = bpf_jiffies64();
+    if (previous && goes_on(cpu, previous))
+        return;
     if (take_from(cpu, true))
         return;
     struct search search = {.cpu = cpu, .cpus = (__s32)scx_bpf_nr_cpu_ids()};
@@ -378,7 +398,7 @@ SEC("struct_ops/oversub_tick")
 void BPF_PROG(oversub_tick, struct task_struct *task) {
     struct waiter_list *list = woken_at(scx_bpf_task_cpu(task));
     if (list && list->first)
-        end_slice(task);
+        set_slice(task, 0);
     struct task_context *context = context_of(task);
     if (detects_spinning && context)
         watch_thread(scx_bpf_task_cpu(task), context);
@@ -457,8 +477,10 @@ __s32 BPF_PROG(oversub_init) {
         if (error)
             return error;
     }
-    if (detects_spinning && bpf_loop(cpus, set_watch, NULL, 0) < (long)cpus)
+    if (favours_holders && bpf_loop(cpus, set_longer_turn, NULL, 0) < (long)cpus)
         return -12; // ENOMEM
+    if (detects_spinning && bpf_loop(cpus, set_watch, NULL, 0) < (long)cpus)
+        return -12;
     struct look *timed = bpf_map_lookup_elem(&looks, &key);
     if (!timed)
         return -3; // ESRCH

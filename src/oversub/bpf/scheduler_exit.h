@@ -18,6 +18,8 @@ struct hf_scheduler_totals {
     uint64_t woken;       // by a wake
     uint64_t interrupted; // by a signal
     uint64_t expired;     // sent to the futex after their time
+    uint64_t longer;      // turns that were made longer, since the thread held a lock
+    uint64_t first;       // threads that held one even then, and went first
 };
 
 #endif

@@ -42,10 +42,12 @@ enum {
     SCX_KICK_IDLE = 1 << 0,
     SCX_KICK_PREEMPT = 1 << 1,
 };
+enum { SCX_TASK_QUEUED = 1 << 0 }; // of scx.flags: it could run
 #define SCX_ENQ_LAST (1ull << 41)
 #define SCX_DSQ_LOCAL 0x8000000000000002ull
 
-enum { OWN_CLOCK = 1 }; // of a timer: CLOCK_MONOTONIC
+// Of a timer: CLOCK_MONOTONIC, and BPF_F_TIMER_CPU_PIN.
+enum { OWN_CLOCK = 1, STAYS_ON_CPU = 1 << 1 };
 
 // Virtual times are compared modulo 2^64, and so are other times.
 static bool is_before(uint64_t one, uint64_t other) {
@@ -100,11 +102,11 @@ static bool move_to_local(uint64_t queue) {
 
 extern bool scx_bpf_task_set_slice(struct task_struct *task, uint64_t slice) __ksym __weak;
 
-static void end_slice(struct task_struct *task) {
+static void set_slice(struct task_struct *task, uint64_t slice) {
     if (scx_bpf_task_set_slice)
-        scx_bpf_task_set_slice(task, 0);
+        scx_bpf_task_set_slice(task, slice);
     else
-        task->scx.slice = 0;
+        task->scx.slice = slice;
 }
 
 #endif

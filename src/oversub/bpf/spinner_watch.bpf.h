@@ -24,7 +24,6 @@
 
 enum {
     FAST_FOR_NS = 20 * 1000 * 1000, // after a detection
-    STAYS_ON_CPU = 1 << 1,          // BPF_F_TIMER_CPU_PIN
 };
 
 // Set by the loader: it has been asked for, and there is a reader.
@@ -49,11 +48,6 @@ struct {
 static struct cpu_watch *watch_of(__s32 cpu) {
     uint32_t key = (uint32_t)cpu;
     return bpf_map_lookup_elem(&watches, &key);
-}
-
-static bool is_wanted_by_others(__s32 cpu) {
-    struct waiter_list *list = woken_at(cpu);
-    return scx_bpf_dsq_nr_queued((uint64_t)cpu) > 0 || (list && list->first);
 }
 
 static void tick_after(struct cpu_watch *watch, uint64_t tick_ns) {

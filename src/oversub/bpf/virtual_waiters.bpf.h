@@ -94,6 +94,11 @@ static struct waiter_list *woken_at(__s32 cpu) {
     return bpf_map_lookup_elem(&woken, &key);
 }
 
+static bool is_wanted_by_others(__s32 cpu) {
+    struct waiter_list *list = woken_at(cpu);
+    return scx_bpf_dsq_nr_queued((uint64_t)cpu) > 0 || (list && list->first);
+}
+
 // With the list's lock held.
 static __always_inline void append(struct waiter_list *list, uint32_t number, enum waiter_state state) {
     struct waiter *waiter = waiter_at(number);

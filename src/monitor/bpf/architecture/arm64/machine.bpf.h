@@ -60,6 +60,7 @@ enum { STACK_REGISTERS_KNOWN = 0xfff80000, INSTRUCTION_REGISTER = 32, STACK_REGI
 #define FIRST_ARGUMENT regs[0]
 #define SECOND_ARGUMENT regs[1]
 #define THIRD_ARGUMENT regs[2]
+#define FOURTH_ARGUMENT regs[3]
 
 // What a perf event's program is shown of the thread that it interrupts, as user space numbers its fields.
 struct sampled_context {

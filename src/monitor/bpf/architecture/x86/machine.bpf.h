@@ -13,6 +13,7 @@ struct thread_struct {
 // What a system call was called with.
 struct pt_regs {
     unsigned long r15, r14, r13, r12, bp, bx;
+    unsigned long r10;
     unsigned long dx;
     unsigned long si;
     unsigned long di;
@@ -53,6 +54,7 @@ enum { STACK_REGISTERS_KNOWN = 0x1f0c8, INSTRUCTION_REGISTER = 16, STACK_REGISTE
 #define FIRST_ARGUMENT di
 #define SECOND_ARGUMENT si
 #define THIRD_ARGUMENT dx
+#define FOURTH_ARGUMENT r10
 
 // What a perf event's program is shown of the thread that it interrupts, as user space numbers its fields.
 struct sampled_context {
