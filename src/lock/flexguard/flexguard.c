@@ -135,6 +135,7 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
         if (sample->is_head) {
             waiter->budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, waiter->releases);
             hf_sample_releases(sample, waiter->releases);
+            sample->turns_end = hf_turns_end(sample->now_ns);
         }
         break;
     case HF_AT_HEAD:

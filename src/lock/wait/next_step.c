@@ -20,9 +20,10 @@ static enum hf_wait_step timed_sleep(struct hf_wait_state *state, enum hf_wait_p
     return HF_WAIT_TIMED_SLEEP;
 }
 
+// Pollers that give a lock back again and again do no work that would be worth waiting for (wait.P7).
 static struct hf_defer begin_to_defer(const struct hf_wait_state *state, const struct hf_wait_sample *sample) {
-    return hf_defer_begin(sample->releases, sample->now_ns,
-                          hf_defer_slice(hf_ns_since(state->began_ns, sample->now_ns)));
+    uint32_t slice_ns = hf_defer_slice(hf_ns_since(state->began_ns, sample->now_ns));
+    return hf_defer_begin(sample->releases, sample->now_ns, sample->turns_end ? 0 : slice_ns);
 }
 
 // A round of the hot lock is over, but for its step and its pauses.

@@ -7,6 +7,7 @@
 //     place          sample                   next
 //     BEGIN          does spinning pay?       yes: ENTER, to QUEUE; no: to LOCK
 //     QUEUE          budget; is it the head?  budget spent: LEAVE, to LOCK; head: PAUSE, to HEAD; else PAUSE
+//                    do turns end?
 //     HEAD           budget; word, releases   budget spent: LEAVE, to LOCK; else by defer_policy.h PAUSE (it defers, or
 //                                             the word is held), TAKE or ANNOUNCE
 //     LOCK           releases                 is sampling of use (lock_history.h)? PAUSE, to SECOND_SAMPLE; else to END

@@ -5,7 +5,8 @@
 // comes samples a lock that is known to be slow; polls of the hot lock that never end, and one that goes on although
 // the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a
 // timed sleep although batches do not pay, or the lock was not released, and none where CPU time is limited; a
-// designated waker that had slept for long; a reader-writer lock's waiter that announces; a wait without end.
+// designated waker that had slept for long; a head that defers to pollers; a reader-writer lock's waiter that
+// announces; a wait without end.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -334,6 +335,17 @@ TEST(next_step, DefersTheLessTheLongerItHasWaited) {
     s.sample.is_free = false;
     s.sample.now_ns += HF_ANNOUNCE_NS;
     EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), HF_WAIT_ANNOUNCE) << "however hot it is";
+}
+
+TEST(next_step, HeadAmongPollersDefersToNobody) {
+    for (bool turns_end : {false, true}) {
+        situation s = at(HF_AT_QUEUE);
+        s.sample.spins = s.sample.is_head = true;
+        s.sample.turns_end = turns_end;
+        hf_wait_next(&s.state, &s.history, nullptr, &s.sample);
+        defers(s);
+        EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), turns_end ? HF_WAIT_TAKE : HF_WAIT_PAUSE);
+    }
 }
 
 TEST(next_step, TakesTheWordAfterAYield) {
