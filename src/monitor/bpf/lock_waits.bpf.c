@@ -178,9 +178,7 @@ static void wait_begins(struct task_struct *task) {
         return;
     uint64_t now_ns = bpf_ktime_get_ns();
     uint32_t weight = weight_now(task, &wait, now_ns);
-    struct bpf_pidns_info numbers = {};
-    numbers_of_current(&numbers);
-    if ((weight == 0 && !wait.for_lock) || numbers.tgid == 0)
+    if (weight == 0 && !wait.for_lock)
         return;
     struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!mark) {
@@ -191,7 +189,10 @@ static void wait_begins(struct task_struct *task) {
         mark->lock = wait.address;
         mark->back_ns = 0;
     }
-    if (weight == 0)
+    struct bpf_pidns_info numbers = {};
+    if (weight != 0)
+        numbers_of_current(&numbers);
+    if (numbers.tgid == 0)
         return;
     struct hf_wait_event begins = {.begun_ns = now_ns,
                                    .at_ns = now_ns,
