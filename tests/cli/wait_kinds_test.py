@@ -116,7 +116,7 @@ def test_top_shows_who_waits_and_has_not_stopped(start, holdfast, under, options
         shown = holdfast("top", "--batch", "--json", "-n", 3, "--delay", 0.5, "--filter", pid, *options)
         looks = [json.loads(line) for line in shown.stdout.splitlines()]
         found = [[each for each in look["processes"] if each["pid"] == pid] for look in looks[1:]]
-        # A machine that is busy may make a look late, after its clock was read.
+        # A machine that is busy may stop the command between the clock and the counts.
         is_right = all(process and process[0]["locks"] and
                        process[0]["locks"][0]["now"]["waiters"] == pytest.approx(3, rel=0.1) for process in found)
         return is_right and [process[0] for process in found]

@@ -198,6 +198,18 @@ process_change process_between(const process_sample *before, const process_sampl
     return found;
 }
 
+constexpr double shortest_s = 1e-3; // two looks at one time have no rates
+
+double seconds_between(std::uint64_t before_ns, std::uint64_t now_ns) {
+    return std::max(static_cast<double>(now_ns - std::min(before_ns, now_ns)) / 1e9, shortest_s);
+}
+
+// A look takes its time, on a busy machine a long one: each process has its own.
+double seconds_between(const process_sample *before, const process_sample &now, double looks_s) {
+    bool are_timed = before && before->counted_ns != 0 && now.counted_ns != 0;
+    return are_timed ? seconds_between(before->counted_ns, now.counted_ns) : looks_s;
+}
+
 monitor_change monitor_between(const look &before, const monitor_sample &now, double seconds) {
     auto old = std::ranges::find(before.monitors, now.socket, &monitor_sample::socket);
     // One that was restarted has kept its page, and its totals with it, or begun anew.
@@ -233,9 +245,8 @@ std::optional<double> change::spun_share() const {
 }
 
 change between(const look &before, const look &now) {
-    constexpr double shortest_s = 1e-3; // two looks at one time have no rates
     change found;
-    found.seconds = std::max(static_cast<double>(now.at_ns - before.at_ns) / 1e9, shortest_s);
+    found.seconds = seconds_between(before.at_ns, now.at_ns);
     found.why_no_futexes = now.why_no_futexes;
     found.uncounted_sleeps = now.uncounted_sleeps;
     found.asks_for_stacks = now.asks_for_stacks;
@@ -247,7 +258,8 @@ change between(const look &before, const look &now) {
         known.emplace(each.id, &each);
     for (const process_sample &each : now.processes) {
         auto old = known.find(each.id);
-        found.processes.push_back(process_between(old == known.end() ? nullptr : old->second, each, found.seconds));
+        const process_sample *same = old == known.end() ? nullptr : old->second;
+        found.processes.push_back(process_between(same, each, seconds_between(same, each, found.seconds)));
     }
     return found;
 }

@@ -99,6 +99,7 @@ struct process_sample {
     std::string user{};
     bool under_holdfast = false;
     std::uint64_t threads = 0;       // 0: not known
+    std::uint64_t counted_ns = 0;    // CLOCK_MONOTONIC, when its counts were read; 0: at the look's time
     std::optional<counts> locks{};   // what its own locks have counted
     std::optional<counts> futexes{}; // what the kernel has seen of it
     std::vector<lock_sample> each_lock{};

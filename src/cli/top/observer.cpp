@@ -138,6 +138,7 @@ look observer::take() {
     sources_->statistics.ask(found.monitors);
     std::vector<futex_waits> read;
     auto futexes = sources_->read_futexes(read); // before the processes: what is not among those has ended
+    std::uint64_t futexes_read_ns = hf_monotonic_ns();
     if (sources_->futexes)
         found.uncounted_sleeps = sources_->futexes->uncounted_total();
     if (sources_->places)
@@ -149,13 +150,17 @@ look observer::take() {
                                .name = each.name,
                                .user = user_named(each.uid),
                                .under_holdfast = sources_->detector.is_under_holdfast(each.id),
-                               .threads = each.threads};
+                               .threads = each.threads,
+                               .counted_ns = futexes_read_ns};
         auto seen = futexes.find(each.id);
         if (seen != futexes.end()) {
             process.futexes = seen->second.all;
             process.each_lock = std::move(seen->second.words);
         }
+        std::uint64_t statistics_read_ns = hf_monotonic_ns();
         sources_->statistics.add_to(process);
+        if (process.locks)
+            process.counted_ns = statistics_read_ns;
         if (!process.each_lock.empty())
             sources_->names.name(process);
         if (sources_->places)

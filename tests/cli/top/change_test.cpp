@@ -62,6 +62,16 @@ TEST(change, is_the_difference_by_the_second) {
     EXPECT_DOUBLE_EQ(*found.spun_share(), 0.75);
 }
 
+// The second look's counts were read late, as on a busy machine. Shown able to fail: with the looks' times.
+TEST(change, is_by_the_time_at_which_the_counts_were_read) {
+    process_sample before = process(7, 1, {}), now = process(7, 1, {.acquisitions = 3000});
+    before.counted_ns = 10 * second_ns;
+    now.counted_ns = 13 * second_ns;
+    change found = between(look_at(10, {before}), look_at(12, {now}));
+    EXPECT_DOUBLE_EQ(found.seconds, 2);
+    EXPECT_DOUBLE_EQ(*found.processes.at(0).now.acquisitions_per_s, 1000);
+}
+
 TEST(change, knows_no_share_of_nothing) {
     change found = between(look_at(1, {process(7, 1, {})}), look_at(2, {process(7, 1, {})}));
     EXPECT_FALSE(found.processes.at(0).now.contended_share);
