@@ -17,7 +17,7 @@ BOOT_LIMIT_S = 3600   # to the first line of the report: 5 s when nothing else r
 GRACE_S = 300         # what a command may take longer than its limit, which the guest itself keeps by its own clock;
 SLOWER = 10           # and that runs so much slower than ours, where others use the CPU
 INSTRUCTIONS_AS_CLOCK = ("-icount", "shift=3,sleep=off")    # 2^3 ns each
-CPUS_OF_A_BOOT = 8    # with more, all but the first start when the kernel is up: until its clock is, idle ones tick, too
+CPUS_OF_A_BOOT = 8    # with more, all but the first start when the kernel is up: until its clock is, idle ones tick
 CLOCK_OF_HOST = ("-accel", "tcg,thread=single")              # for people: else the time rushes on while they think
 
 
