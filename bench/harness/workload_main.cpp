@@ -33,7 +33,7 @@ int workload_main(int argc, char **argv, const std::string &name,
     const cli::workload *workload = cli::find_workload(name);
     CLI::App app{workload ? workload->summary : "", name};
     app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of threads.");
-    std::string lock = "default";
+    std::string lock = "glibc"; // as of the workloads of pthreads: in-turns runs both, and calls them so
     workload_options options{nullptr, 1, 0.5};
     app.add_option("--lock", lock, "glibc, default, a lock of Holdfast's, or a peer")->capture_default_str();
     add_team_options(app, options.threads, options.seconds);

@@ -8,11 +8,12 @@ import shutil
 import signal
 import stat
 import struct
+import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from conftest import INTERPOSER, assert_usage_error, running, wait_until
+from conftest import INTERPOSER, PROGRAMS, assert_usage_error, running, wait_until
 
 QUICK = ["--seconds", "0.1", "--rounds", "1"]
 LONG = ["bench", "shared-memory", "--seconds", "60", "--rounds", "1", "--locks", "glibc", "--threads", "2"]
@@ -46,6 +47,13 @@ def measure(holdfast, path, *arguments, seconds="0.1"):
         if all(map(has_run, records)):
             break
     return records, result, command
+
+
+@pytest.mark.parametrize("workload", ["shared-memory", "hash-table"])
+def test_workload_by_itself_uses_the_platforms_lock(workload):
+    command = [PROGRAMS / workload, "--seconds", "0.01", "--threads", "2"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert json.loads(result.stdout)["lock"] == "glibc"
 
 
 @pytest.mark.parametrize("workload", ["shared-memory", "hash-table"])
