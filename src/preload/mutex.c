@@ -43,9 +43,16 @@ static inline int become_first_owner_of_typed(struct hf_mutex *mutex, struct hf_
     return 0;
 }
 
+static __attribute__((noinline)) int wait_for(struct hf_mutex *mutex, struct hf_thread_record *self,
+                                              const struct hf_deadline *deadline) {
+    if (hf_mutex_type_of(mutex) == HF_MUTEX_ADAPTIVE)
+        return hf_flexguard_wait_adaptive(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline);
+    return hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline, HF_WORD_HELD);
+}
+
 static inline int acquire(struct hf_mutex *mutex, struct hf_thread_record *self, const struct hf_deadline *deadline) {
     if (HF_LIKELY(hf_choice_of(mutex)->discipline == HF_DISCIPLINE_FLEXGUARD))
-        return hf_flexguard_acquire(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, deadline);
+        return hf_flexguard_try_acquire(&mutex->word, self) ? 0 : wait_for(mutex, self, deadline);
     return hf_chosen_acquire(mutex, self, deadline);
 }
 
@@ -143,7 +150,7 @@ static __attribute__((noinline)) int lock_any(pthread_mutex_t *posix) {
 }
 
 static __attribute__((noinline)) int wait_for_normal(struct hf_mutex *mutex, struct hf_thread_record *self) {
-    hf_flexguard_wait(&mutex->word, &mutex->queue_tail, hf_releases_shown(mutex), self, NULL, HF_WORD_HELD);
+    wait_for(mutex, self, NULL);
     become_owner(mutex, hf_tid(self));
     return 0;
 }

@@ -151,6 +151,7 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
             return true;
         hf_sample_cpu(sample, self, &waiter->state.yields);
         break;
+    case HF_AT_ADAPTIVE: sample->is_free = is_free(hf_load_relaxed(waiter->word)); break;
     case HF_AT_SLEEP_END: hf_sample_after_sleep(sample, self, waiter->releases); break;
     case HF_AT_YIELD_END: hf_sample_after_yield(sample, self, waiter->releases, waiter->state.since_ns); break;
     case HF_AT_END: break;
@@ -325,11 +326,19 @@ static void leave_with_lock(struct waiter *waiter, struct hf_lock_history *histo
     hf_count(waiter->self, spun);
 }
 
-static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, struct hf_yields yields) {
+// What it may do meanwhile.
+struct manner {
+    struct hf_yields yields;
+    bool may_claim;
+    bool is_adaptive;
+};
+
+static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, const struct manner *manner) {
     struct hf_lock_history *history = hf_history_of(waiter->releases);
     enum outcome outcome = WAITS_ON;
     enum hf_wait_place place;
-    waiter->state = hf_wait_state_begin(yields, hf_load_relaxed(waiter->releases), hf_monotonic_ns());
+    waiter->state = hf_wait_state_begin(manner->yields, hf_load_relaxed(waiter->releases), hf_monotonic_ns());
+    waiter->state.is_adaptive = manner->is_adaptive;
     do {
         struct hf_wait_sample sample = {0};
         place = waiter->state.place;
@@ -382,8 +391,7 @@ static __attribute__((noinline)) int go_before_others(struct waiter *waiter) {
 // In a frame of its own: a thread that leaves by unwinding goes through this one.
 static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                    struct hf_thread_record *self, const struct hf_deadline *deadline,
-                                   enum hf_word_state held, struct hf_yields yields, bool may_claim,
-                                   struct hf_wait *wait) {
+                                   enum hf_word_state held, const struct manner *manner, struct hf_wait *wait) {
     __attribute__((cleanup(unwound))) struct waiter waiter = {.word = word,
                                                               .tail = tail,
                                                               .releases = releases,
@@ -391,12 +399,13 @@ static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf
                                                               .deadline = deadline,
                                                               .wait = wait,
                                                               .held = held,
-                                                              .may_claim = may_claim && !hf_realtime_is_expected()};
+                                                              .may_claim =
+                                                                  manner->may_claim && !hf_realtime_is_expected()};
     unsigned priority = hf_realtime_priority();
     hf_left_wait_begin(&waiter.left, self, self->critical.critical_depth, undo);
     int error;
     if (HF_LIKELY(priority == 0)) {
-        error = go_on_waiting(&waiter, yields);
+        error = go_on_waiting(&waiter, manner);
     } else {
         hf_realtime_join(&waiter.realtime, word, priority);
         error = go_before_others(&waiter);
@@ -408,32 +417,48 @@ static int wait_until_done_or_left(uint32_t *word, hf_queue_tail *tail, const hf
 
 static int wait_and_note(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                          struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held,
-                         struct hf_yields yields, bool may_claim) {
+                         const struct manner *manner) {
     struct hf_wait wait = hf_wait_begin(self, word);
     hf_count(self, contended);
-    int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, yields, may_claim, &wait);
+    int error = wait_until_done_or_left(word, tail, releases, self, deadline, held, manner, &wait);
     if (!error)
         hf_count_waited_acquisition(self);
     hf_note_wait(word, self, HF_STATISTICS_MUTEX, &wait, !error);
     return error;
 }
 
+static struct manner usual_manner(const struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    return (struct manner){.yields = hf_yields_begin(!deadline && hf_may_yield(self, 0)), .may_claim = true};
+}
+
+static struct manner of_part_of_wait(void) {
+    return (struct manner){.yields = hf_yields_begin(false)};
+}
+
 int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held) {
-    return wait_and_note(word, tail, releases, self, deadline, held,
-                         hf_yields_begin(!deadline && hf_may_yield(self, 0)), true);
+    struct manner manner = usual_manner(self, deadline);
+    return wait_and_note(word, tail, releases, self, deadline, held, &manner);
+}
+
+int hf_flexguard_wait_adaptive(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                               struct hf_thread_record *self, const struct hf_deadline *deadline) {
+    struct manner manner = usual_manner(self, deadline);
+    manner.is_adaptive = true;
+    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, &manner);
 }
 
 int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline) {
-    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false), false);
+    struct manner manner = of_part_of_wait();
+    return wait_and_note(word, tail, releases, self, deadline, HF_WORD_HELD, &manner);
 }
 
 int hf_flexguard_go_on_waiting(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline,
                                struct hf_wait *wait) {
-    return wait_until_done_or_left(word, tail, releases, self, deadline, HF_WORD_HELD, hf_yields_begin(false), false,
-                                   wait);
+    struct manner manner = of_part_of_wait();
+    return wait_until_done_or_left(word, tail, releases, self, deadline, HF_WORD_HELD, &manner, wait);
 }
 
 void hf_flexguard_lock(hf_flexguard_t *lock) {

@@ -21,6 +21,11 @@ int hf_flexguard_wait(uint32_t *word, hf_queue_tail *tail, const hf_release_coun
                       struct hf_thread_record *self, const struct hf_deadline *deadline, enum hf_word_state held)
     __attribute__((cold, visibility("hidden")));
 
+// The same for an adaptive mutex, as HF_WORD_HELD: it polls before it sleeps, however seldom the lock is released.
+int hf_flexguard_wait_adaptive(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
+                               struct hf_thread_record *self, const struct hf_deadline *deadline)
+    __attribute__((cold, visibility("hidden")));
+
 // The same in a slice of the lock's time, which a yield could outlast, as HF_WORD_HELD.
 int hf_flexguard_wait_in_slice(uint32_t *word, hf_queue_tail *tail, const hf_release_count *releases,
                                struct hf_thread_record *self, const struct hf_deadline *deadline)

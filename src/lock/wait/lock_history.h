@@ -144,6 +144,12 @@ static inline bool hf_history_is_slow(const struct hf_lock_history *history) {
            hf_rate_is_slow(hf_explore_rate(&history->wait, HF_HISTORY_POLL));
 }
 
+// After hf_history_may_find_it_hot: is it known to be slow, rather than not known, or one to sleep at once for?
+static inline bool hf_history_knows_slow(const struct hf_lock_history *history, const void *lock) {
+    return hf_load_relaxed(&history->lock) == lock && hf_release_rate_known(&history->whole) != 0 &&
+           hf_history_is_slow(history);
+}
+
 // Is the lock one whose owner is back soon, but not at once?
 static inline bool hf_history_rate_is_for_designated_waker(uint32_t in_a_millisecond) {
     return in_a_millisecond >= HF_HISTORY_RATE_MIN && in_a_millisecond < HF_HISTORY_RATE_HOT;

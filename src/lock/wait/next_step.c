@@ -26,6 +26,11 @@ static struct hf_defer begin_to_defer(const struct hf_wait_state *state, const s
     return hf_defer_begin(sample->releases, sample->now_ns, sample->turns_end ? 0 : slice_ns);
 }
 
+// Its user says that sections are shorter than a sleep (PTHREAD_MUTEX_ADAPTIVE_NP), as of a slow lock nobody else does.
+static enum hf_wait_step sample_before_sleep(struct hf_wait_state *state) {
+    return sample_at(state, state->is_adaptive && !state->yields.limited ? HF_AT_ADAPTIVE : HF_AT_END);
+}
+
 // A round of the hot lock is over, but for its step and its pauses.
 static enum hf_wait_step poll_hot(struct hf_wait_state *state, enum hf_wait_step step) {
     state->polls += 1 + state->pauses;
@@ -129,15 +134,22 @@ enum hf_wait_step hf_wait_next(struct hf_wait_state *state, struct hf_lock_histo
         state->defer = begin_to_defer(state, sample);
         state->polls = 0;
         if (!hf_history_may_find_it_hot(history, lock, sample->releases, sample->now_ns, !sample->in_storm))
-            return sample_at(state, HF_AT_END);
+            return hf_history_knows_slow(history, lock) ? sample_before_sleep(state) : sample_at(state, HF_AT_END);
         return pause_at(state, HF_AT_SECOND_SAMPLE, HF_HOT_PAUSES);
-    case HF_AT_SECOND_SAMPLE: return sample_at(state, sample->releases != state->defer.seen ? HF_AT_HOT : HF_AT_END);
+    case HF_AT_SECOND_SAMPLE:
+        return sample->releases != state->defer.seen ? sample_at(state, HF_AT_HOT) : sample_before_sleep(state);
+    case HF_AT_ADAPTIVE:
+        pause_at(state, ++state->polls < HF_ADAPTIVE_POLLS ? HF_AT_ADAPTIVE : HF_AT_END, 1);
+        return sample->is_free ? HF_WAIT_TAKE : HF_WAIT_PAUSE;
     case HF_AT_HOT: return next_at_hot(state, history, lock, sample);
     case HF_AT_SLEEP_END: return next_at_sleep_end(state, history, sample);
     case HF_AT_YIELD_END:
         hf_yields_slept(&state->yields, sample->now_ns - state->since_ns);
         return poll_hot_after_yield(state, sample);
-    case HF_AT_END: state->place = HF_AT_WOKEN; return HF_WAIT_BLOCK;
+    case HF_AT_END:
+        state->place = HF_AT_WOKEN;
+        state->is_adaptive = false;
+        return HF_WAIT_BLOCK;
     case HF_AT_WOKEN: return next_of_woken(state, history, lock, sample);
     case HF_AT_DESIGNATED_SLEEP_END:
         hf_yields_slept(&state->yields, sample->now_ns - state->since_ns);

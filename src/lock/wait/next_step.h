@@ -10,8 +10,10 @@
 //                    do turns end?
 //     HEAD           budget; word, releases   budget spent: LEAVE, to LOCK; else by defer_policy.h PAUSE (it defers, or
 //                                             the word is held), TAKE or ANNOUNCE
-//     LOCK           releases                 is sampling of use (lock_history.h)? PAUSE, to SECOND_SAMPLE; else to END
-//     SECOND_SAMPLE  releases                 released meanwhile: to HOT; else to END
+//     LOCK           releases                 is sampling of use (lock_history.h)? PAUSE, to SECOND_SAMPLE; else to
+//                                             ADAPTIVE, if that is known and the mutex is an adaptive one; else to END
+//     SECOND_SAMPLE  releases                 released meanwhile: to HOT; else to ADAPTIVE or END
+//     ADAPTIVE       word                     TAKE or PAUSE; to END, when the polls are used up
 //     HOT            word, releases; who      as HEAD; but where that is a PAUSE, and the lock is hot, and others want
 //                    wants the CPU?           the CPU: another process, and batches pay: TIMED_SLEEP, to SLEEP_END; its
 //                                             own: YIELD, to YIELD_END; not hot any more (wait.P2), or the polls are
@@ -51,6 +53,7 @@ enum hf_wait_place {
     HF_AT_HEAD,
     HF_AT_LOCK,
     HF_AT_SECOND_SAMPLE,
+    HF_AT_ADAPTIVE,
     HF_AT_HOT,
     HF_AT_SLEEP_END,
     HF_AT_YIELD_END,
@@ -76,13 +79,14 @@ enum hf_wait_step {
 struct hf_wait_state {
     enum hf_wait_place place;
     int pauses; // before the next sample
-    int polls;  // of the hot lock
+    int polls;  // of the hot lock, or of an adaptive mutex
     struct hf_defer defer;
     struct hf_yields yields;
     uint64_t began_ns;         // the wait
     hf_release_count seen;     // releases when it began
     uint64_t since_ns;         // when it left its CPU; 0, or when it began to poll as the designated waker
     hf_release_count releases; // when it began to leave its CPU to others
+    bool is_adaptive;          // it polls a slow lock, too, before it sleeps for the first time
     bool defers_to_hot_alone;  // a reader-writer lock's, which announces nothing either
     uint32_t sleep_ns;
 };

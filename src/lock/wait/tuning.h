@@ -18,6 +18,8 @@ enum {
     HF_SPIN_BUDGET_RENEWALS = 32,
     // Is the monitor alive? The answer costs a clock, so one poll in so many asks.
     HF_SPIN_BUDGET_FRESHNESS_POLLS = 1 << 10,
+    // Of an adaptive mutex, before the first sleep: 4 to 5 us, glibc's longest.
+    HF_ADAPTIVE_POLLS = 1 << 6,
     // A leaver waits so long for the successor that has taken the tail and not yet linked itself (queue.I5).
     HF_QUEUE_LINK_POLLS = 64,
     // A woken waiter that finds nobody holding the word, whom it could tell of sleepers before it yields (word.I2).

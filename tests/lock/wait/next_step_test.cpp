@@ -5,8 +5,9 @@
 // comes samples a lock that is known to be slow; polls of the hot lock that never end, and one that goes on although
 // the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a
 // timed sleep although batches do not pay, or the lock was not released, and none where CPU time is limited; a
-// designated waker that had slept for long; a head that defers to pollers; a reader-writer lock's waiter that
-// announces; a wait without end.
+// designated waker that had slept for long; an adaptive mutex's waiter that polls without end, again after its sleep,
+// or where CPU time is limited; a head that defers to pollers; a reader-writer lock's waiter that announces; a wait
+// without end.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -136,6 +137,18 @@ const std::vector<row> rows = {
     {"comes to a slow lock", HF_AT_LOCK,
      [](auto &s) { s.history.whole.in_a_millisecond = s.history.wait.rate[HF_HISTORY_POLL] = 2; }, HF_WAIT_SAMPLE,
      HF_AT_END},
+    {"comes to a slow one, of an adaptive mutex", HF_AT_LOCK,
+     [](auto &s) {
+         s.history.whole.in_a_millisecond = s.history.wait.rate[HF_HISTORY_POLL] = 2;
+         s.state.is_adaptive = true;
+     },
+     HF_WAIT_SAMPLE, HF_AT_ADAPTIVE},
+    {"and CPU time is limited", HF_AT_LOCK,
+     [](auto &s) {
+         s.history.whole.in_a_millisecond = s.history.wait.rate[HF_HISTORY_POLL] = 2;
+         s.state.is_adaptive = s.state.yields.limited = true;
+     },
+     HF_WAIT_SAMPLE, HF_AT_END},
     {"comes to an unknown lock", HF_AT_LOCK, [](auto &s) { s.history.whole.in_a_millisecond = 0; }, HF_WAIT_PAUSE,
      HF_AT_SECOND_SAMPLE},
     {"comes to an unknown lock in a storm", HF_AT_LOCK,
@@ -144,14 +157,27 @@ const std::vector<row> rows = {
          s.sample.in_storm = true;
      },
      HF_WAIT_SAMPLE, HF_AT_END},
-    {"comes where sleeping at once is better", HF_AT_LOCK,
+    {"and the mutex is an adaptive one", HF_AT_LOCK,
      [](auto &s) {
+         s.history.whole.in_a_millisecond = 0;
+         s.sample.in_storm = s.state.is_adaptive = true;
+     },
+     HF_WAIT_SAMPLE, HF_AT_END},
+    {"comes where sleeping at once is better, adaptive or not", HF_AT_LOCK,
+     [](auto &s) {
+         s.state.is_adaptive = true;
          s.history.whole.in_a_millisecond = rate_usual;
          s.history.wait.arm = HF_HISTORY_SLEEP;
      },
      HF_WAIT_SAMPLE, HF_AT_END},
     {"released", HF_AT_SECOND_SAMPLE, [](auto &s) { s.sample.releases = 1; }, HF_WAIT_SAMPLE, HF_AT_HOT},
     {"not released", HF_AT_SECOND_SAMPLE, [](auto &) {}, HF_WAIT_SAMPLE, HF_AT_END},
+    {"not released, of an adaptive mutex", HF_AT_SECOND_SAMPLE, [](auto &s) { s.state.is_adaptive = true; },
+     HF_WAIT_SAMPLE, HF_AT_ADAPTIVE},
+    {"adaptive, held", HF_AT_ADAPTIVE, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_ADAPTIVE, 1},
+    {"adaptive, free", HF_AT_ADAPTIVE, [](auto &s) { s.sample.is_free = true; }, HF_WAIT_TAKE, HF_AT_ADAPTIVE},
+    {"adaptive, the polls are used up", HF_AT_ADAPTIVE, [](auto &s) { s.state.polls = HF_ADAPTIVE_POLLS - 1; },
+     HF_WAIT_PAUSE, HF_AT_END},
     {"hot, held", HF_AT_HOT, [](auto &) {}, HF_WAIT_PAUSE, HF_AT_HOT, 3},
     {"hot, as seldom as it samples", HF_AT_HOT, [](auto &s) { s.state.pauses = HF_PAUSES_MAX; }, HF_WAIT_PAUSE,
      HF_AT_HOT, HF_PAUSES_MAX},
@@ -318,6 +344,15 @@ TEST(next_step, IsAsTheTableHasIt) {
             EXPECT_EQ(s.state.pauses, row.pauses) << row.what;
         }
     }
+}
+
+TEST(next_step, PollsAsAnAdaptiveMutexBeforeItsFirstSleepAlone) {
+    situation s = at(HF_AT_END);
+    s.state.is_adaptive = true;
+    EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), HF_WAIT_BLOCK);
+    s.state.place = HF_AT_SECOND_SAMPLE;
+    hf_wait_next(&s.state, &s.history, nullptr, &s.sample);
+    EXPECT_EQ(s.state.place, HF_AT_END);
 }
 
 TEST(next_step, DefersTheLessTheLongerItHasWaited) {
