@@ -115,8 +115,8 @@ static uint32_t weight_now(const struct task_struct *task, const struct futex_wa
     return bpf_get_prandom_u32() % THINNED_BY == 0 ? THINNED_BY : 0;
 }
 
-// Of the current thread, which is in a system call.
-static void read_stack(struct task_struct *task, struct hf_stack *stack) {
+// Of a thread in a system call: all but the content.
+static void begin_stack(struct task_struct *task, struct hf_stack *stack) {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
     stack->known = STACK_REGISTERS_KNOWN;
     READ_STACK_REGISTERS(stack->registers, registers);
@@ -124,6 +124,10 @@ static void read_stack(struct task_struct *task, struct hf_stack *stack) {
     stack->from = stack->registers[STACK_REGISTER];
     stack->bytes = 0;
     stack->padding = 0;
+}
+
+static void read_stack_of_current(struct task_struct *task, struct hf_stack *stack) {
+    begin_stack(task, stack);
 #pragma unroll
     for (int at = 0; at < HF_STACK_BYTES; at += CHUNK_BYTES) {
         if (bpf_probe_read_user(stack->content + at, CHUNK_BYTES, (const void *)(stack->from + at)))
@@ -140,7 +144,7 @@ static bool tell_with_stack(struct task_struct *task, const struct hf_wait_event
         return false;
     }
     told->event = *event;
-    read_stack(task, &told->stack);
+    read_stack_of_current(task, &told->stack);
     bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
     return true;
 }
@@ -296,15 +300,9 @@ int BPF_PROG(at_waking, struct task_struct *woken) {
     return 0;
 }
 
-// Of a thread that sleeps: the kernel may wake it meanwhile, and it may wait again, which is another wait.
-static void read_stack_of(struct task_struct *task, struct hf_stack *stack) {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    stack->known = STACK_REGISTERS_KNOWN;
-    READ_STACK_REGISTERS(stack->registers, registers);
-    stack->instruction = stack->registers[INSTRUCTION_REGISTER];
-    stack->from = stack->registers[STACK_REGISTER];
-    stack->bytes = 0;
-    stack->padding = 0;
+// The kernel may wake it meanwhile, and it may wait again, which is another wait.
+static void read_stack_of_sleeper(struct task_struct *task, struct hf_stack *stack) {
+    begin_stack(task, stack);
 #pragma unroll
     for (int at = 0; at < HF_STACK_BYTES; at += CHUNK_BYTES) {
         if (bpf_copy_from_user_task(stack->content + at, CHUNK_BYTES, (const void *)(stack->from + at), task, 0))
@@ -343,7 +341,7 @@ int meet_sleepers(struct bpf_iter__task *at) {
                                    .weight = 1,
                                    .for_lock = wait.for_lock};
     told->event = begins;
-    read_stack_of(task, &told->stack);
+    read_stack_of_sleeper(task, &told->stack);
     bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
     mark->event = begins;
     mark->is_released = 0;
