@@ -96,6 +96,10 @@ std::vector<hf_futex_sleeper> futex_watch::sleepers() const {
     return found;
 }
 
+older_waits futex_watch::sees_older() const {
+    return loaded_->skeleton->rodata->namespace_inode == 0 ? older_waits::seen : older_waits::hidden_by_pid_namespace;
+}
+
 void futex_watch::forget(const hf_futex_key &key) const {
     bpf_map_delete_elem(loaded_->map(), &key);
 }

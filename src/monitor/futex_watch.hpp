@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "monitor/bpf/futex_wait_totals.h"
+#include "monitor/older_waits.hpp"
 
 namespace holdfast {
 
@@ -39,9 +40,9 @@ public:
 
     // The sleeps that have ended since it was loaded, by process and by word, in no order.
     std::vector<futex_waits> read() const;
-    // The threads that sleep for a lock now, those included that slept before it was loaded. In a pid namespace of its
-    // own, only those that fell asleep since.
+    // The threads that sleep for a lock now, those included that slept before it was loaded, unless they are hidden.
     std::vector<hf_futex_sleeper> sleepers() const;
+    older_waits sees_older() const;
     // Makes room: of a process that has ended, say. A sleep that ends later brings the key back.
     void forget(const hf_futex_key &key) const;
     // Sleeps that are missing above, for want of room.

@@ -101,6 +101,12 @@ void wait_watch::meet_sleepers(pid_t process) const {
         more = ::read(walk.get(), nothing, sizeof(nothing));
 }
 
+older_waits wait_watch::sees_older() const {
+    if (loaded_->skeleton->rodata->namespace_inode != 0)
+        return older_waits::hidden_by_pid_namespace;
+    return loaded_->skeleton->links.meet_sleepers ? older_waits::seen : older_waits::hidden_by_old_kernel;
+}
+
 void wait_watch::read(const reader &each) const {
     loaded_->told = &each;
     ring_buffer__consume(loaded_->events.get());

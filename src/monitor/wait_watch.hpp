@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "monitor/bpf/wait_events.h"
+#include "monitor/older_waits.hpp"
 
 namespace holdfast {
 
@@ -44,8 +45,9 @@ public:
     bool follow(pid_t process) const;
 
     // Tells of the waits of a process that go on now, as if they began; 0: of everybody, those for locks alone. Nothing
-    // on kernels before 5.18, and in a pid namespace of its own.
+    // where they are hidden.
     void meet_sleepers(pid_t process) const;
+    older_waits sees_older() const;
 
     // The stack is there with HF_WAIT_BEGINS and HF_WAIT_RELEASED. Valid during the call alone.
     using reader = std::function<void(const hf_wait_event &event, const hf_stack *stack)>;

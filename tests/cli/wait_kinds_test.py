@@ -130,6 +130,30 @@ def test_top_shows_who_waits_and_has_not_stopped(start, holdfast, under, options
             assert lock["waits_in"][0]["function"] == "wait_for_ever", lock
 
 
+# In a pid namespace what is older can't be told whose it is: that is said, and no figure stands for it. Shown able to
+# fail, seen by the release before: nothing was said.
+@as_root
+def test_older_waits_that_are_not_seen_are_said(tmp_path):
+    recording = tmp_path / "recording.json"
+    script = """
+        mkfifo "$2/end" && { "$1" stuck < "$2/end" > "$2/ready" & } && exec 9> "$2/end"
+        until grep -q ready "$2/ready"; do sleep 0.05; done
+        "$3" top --batch --json -n 1 --delay 0.2 --stacks --filter stuck > "$2/look"
+        "$3" record --pid $! --seconds 0.2 -o "$4" && exec "$3" report "$4"
+    """
+    words = ["unshare", "--mount-proc", "--pid", "--kill-child", "--fork", "sh", "-c", script, "sh", PROGRAM, tmp_path,
+             COMMAND, recording]
+    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, timeout=120)
+    if "unshare failed" in result.stderr:
+        pytest.skip("no pid namespace may be made here")
+    assert result.returncode == 0, result.stderr
+    said = "waits that began before are not seen from inside of a pid namespace"
+    assert f"holdfast: {said}\n" in result.stderr and f"; {said}\n" in result.stdout, (result.stderr, result.stdout)
+    look = json.loads((tmp_path / "look").read_text())
+    assert look["older_waits_seen"] is False and look["why_no_older_waits"] == said
+    assert all(not process["locks"] for process in look["processes"]), look
+
+
 # Shown able to fail: with the sleeps' own addresses as what they are for (object_of): two lines for the one condition.
 @as_root
 def test_conditions_and_semaphores_are_told_apart(start, report, holdfast):

@@ -60,8 +60,11 @@ public:
                   .all_of_slot = options.detail}) {}
 
     bool follow(pid_t process) const { return watch_.follow(process); }
-    // Those of it that wait already.
-    void meet_sleepers(pid_t process) const { watch_.meet_sleepers(process); }
+    // Those of it that wait already. Why they are not seen; empty when they are.
+    std::string meet_sleepers(pid_t process) const {
+        watch_.meet_sleepers(process);
+        return why_hidden(watch_.sees_older());
+    }
 
     void read() {
         log_.read(watch_, [this](const lock_wait &wait) { keep(wait); });
@@ -104,7 +107,10 @@ void record_process(recorder &all, const record_options &options) {
     descriptor process(static_cast<int>(syscall(SYS_pidfd_open, *options.pid, 0)));
     if (!process || !all.follow(*options.pid))
         throw failure(fmt::format("there is no process {}: check its number", *options.pid));
-    all.meet_sleepers(*options.pid);
+    std::string why_no_older = all.meet_sleepers(*options.pid);
+    all.kept().about()["why_no_older_waits"] = why_no_older;
+    if (!why_no_older.empty())
+        say("holdfast: {}\n", why_no_older);
     interruption interrupted;
     if (isatty(STDERR_FILENO))
         say("holdfast: recording process {}{}; Ctrl-C ends it\n", *options.pid,

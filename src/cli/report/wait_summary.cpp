@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "cli/common/say.hpp"
 #include "measure/quantity.hpp"
 
 namespace holdfast::cli::report {
@@ -113,7 +114,9 @@ std::string wait_summary(const recording &of, const wait_profile &profile) {
     std::string text = fmt::format("recorded for {:.3g} s", seconds);
     if (std::uint64_t lost = of.about().value("lost", std::uint64_t{0}))
         text += fmt::format("; {} pieces of waits are missing, for want of room", lost);
-    text += "; waits that spin are not seen\n";
+    text += "; waits that spin are not seen";
+    std::string why_no_older = of.about().value("why_no_older_waits", "");
+    text += (why_no_older.empty() ? "" : "; " + with_controls_shown(why_no_older)) + "\n";
     if (profile.is_empty())
         return text + "no thread waited in a futex\n";
     waited_things things = profile.things(of);

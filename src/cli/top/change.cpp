@@ -251,6 +251,7 @@ change between(const look &before, const look &now) {
     found.uncounted_sleeps = now.uncounted_sleeps;
     found.asks_for_stacks = now.asks_for_stacks;
     found.why_no_stacks = now.why_no_stacks;
+    found.why_no_older = now.why_no_older;
     for (const monitor_sample &each : now.monitors)
         found.monitors.push_back(monitor_between(before, each, found.seconds));
     std::map<process_id, const process_sample *> known;

@@ -83,6 +83,7 @@ struct change {
     std::uint64_t uncounted_sleeps = 0;
     bool asks_for_stacks = false;
     std::string why_no_stacks{};
+    std::string why_no_older{}; // waits, or their places, that began before top did
 
     // Asked for, and not there for a reason of their own.
     bool stacks_are_missed() const;

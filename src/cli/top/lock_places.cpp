@@ -159,6 +159,10 @@ lock_places::lock_places() : why_not_(unwinder::why_not()) {
 
 lock_places::~lock_places() = default;
 
+older_waits lock_places::sees_older() const {
+    return watched_ ? watched_->watch.sees_older() : older_waits::seen;
+}
+
 void lock_places::look() {
     if (watched_)
         watched_->look();

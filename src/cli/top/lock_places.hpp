@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/top/look.hpp"
+#include "monitor/older_waits.hpp"
 
 namespace holdfast::cli::top {
 
@@ -20,6 +21,8 @@ public:
 
     // Empty: stacks are seen.
     const std::string &why_not() const { return why_not_; }
+    // Of waits that began before; also where there is nothing at all.
+    older_waits sees_older() const;
 
     // To be called at the beginning of each look.
     void look();

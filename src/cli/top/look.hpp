@@ -126,6 +126,7 @@ struct look {
     std::uint64_t uncounted_sleeps = 0;
     bool asks_for_stacks = false;
     std::string why_no_stacks{}; // of waiters and holders; empty when they are seen
+    std::string why_no_older{};  // waits, or their places, that began before top did
 };
 
 } // namespace holdfast::cli::top

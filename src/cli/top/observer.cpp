@@ -91,6 +91,12 @@ struct observer::sources {
         why_no_stacks = places->why_not();
     }
 
+    std::string why_no_older() const {
+        older_waits waits = futexes ? futexes->sees_older() : older_waits::seen;
+        older_waits stacks = places ? places->sees_older() : older_waits::seen;
+        return waits == older_waits::seen ? why_hidden(stacks, "stacks of waits") : why_hidden(waits);
+    }
+
     std::map<process_id, futexes_of_process> read_futexes(std::vector<futex_waits> &read) const {
         std::vector<hf_futex_sleeper> sleepers;
         if (futexes) {
@@ -134,6 +140,7 @@ look observer::take() {
     found.why_no_futexes = sources_->why_no_futexes;
     found.asks_for_stacks = sources_->asks_for_stacks;
     found.why_no_stacks = sources_->why_no_stacks;
+    found.why_no_older = sources_->why_no_older();
     found.monitors = sources_->monitors.ask();
     sources_->statistics.ask(found.monitors);
     std::vector<futex_waits> read;

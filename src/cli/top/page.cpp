@@ -154,6 +154,8 @@ std::vector<line> summary(const change &what, std::size_t columns) {
         futexes += fmt::format(" but for {} waits, for which there was no room", what.uncounted_sleeps);
     if (what.stacks_are_missed())
         futexes += "; " + what.why_no_stacks;
+    if (!what.why_no_older.empty())
+        futexes += "; " + what.why_no_older;
     return {cut(monitors_in_words(what), style::plain, columns), cut(modes + "; " + futexes, style::plain, columns)};
 }
 

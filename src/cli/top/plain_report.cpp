@@ -151,6 +151,8 @@ json json_of(const change &what, const ranking &how) {
             {"uncounted_sleeps", what.uncounted_sleeps},
             {"stacks_seen", what.why_no_stacks.empty()},
             {"why_no_stacks", what.why_no_stacks},
+            {"older_waits_seen", what.why_no_older.empty()},
+            {"why_no_older_waits", what.why_no_older},
             {"spun_share", or_null(what.spun_share())},
             {"preemptions_per_s", what.preemptions_per_s()},
             {"monitors", std::move(monitors)},
