@@ -247,6 +247,13 @@ descriptor open_regular_file(const std::filesystem::path &path) {
     return descriptor(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
+std::optional<file_identity> identity_of(const descriptor &file) {
+    struct stat about {};
+    if (!file || fstat(file.get(), &about) != 0)
+        return std::nullopt;
+    return file_identity(about.st_dev, about.st_ino, about.st_ctim.tv_sec, about.st_ctim.tv_nsec);
+}
+
 std::optional<elf_file> read_elf_head(const std::filesystem::path &path) {
     descriptor from = open_regular_file(path);
     std::size_t bytes_left = elf_bytes_max;

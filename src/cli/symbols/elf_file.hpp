@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <sys/types.h>
+#include <tuple>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -16,6 +18,11 @@ namespace holdfast::cli {
 // Files are named by processes that may want to harm their reader, which may be root. So nothing but a
 // regular file is opened, which is none of the kernel's: opening a FIFO waits, opening a device may do anything.
 descriptor open_regular_file(const std::filesystem::path &path);
+
+// Which file it is, whatever its paths: device and number, with the time of its last change, since another file may
+// have the number next. Nothing if there is none.
+using file_identity = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
+std::optional<file_identity> identity_of(const descriptor &file);
 
 // What is read of one file at most: tables, code, and names, of which many may be one long one. A sparse file says that
 // it has any number of gigabytes. The symbols of a browser fit several times.

@@ -19,6 +19,10 @@ bool unwinder::is_outdated() const {
     return false;
 }
 
+std::optional<code_place> unwinder::place_of(std::uint64_t) const {
+    return std::nullopt;
+}
+
 std::vector<source_frame> unwinder::source_of(std::uint64_t) {
     return {};
 }

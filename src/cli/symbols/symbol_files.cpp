@@ -2,7 +2,7 @@
 #include "cli/symbols/symbol_files.hpp"
 
 #include <algorithm>
-#include <sys/stat.h>
+#include <optional>
 #include <utility>
 
 namespace holdfast::cli {
@@ -10,12 +10,11 @@ namespace holdfast::cli {
 symbol_files::symbol_files(std::size_t bytes_max) : bytes_left_(std::make_shared<std::size_t>(bytes_max)) {}
 
 std::shared_ptr<const elf_symbols> symbol_files::of(const descriptor &file, std::size_t &bytes_left) {
-    struct stat about {};
-    if (!file || fstat(file.get(), &about) != 0)
+    std::optional<file_identity> which = identity_of(file);
+    if (!which)
         return nullptr;
     std::erase_if(known_, [](const auto &each) { return each.second.expired(); });
-    identity which(about.st_dev, about.st_ino, about.st_ctim.tv_sec, about.st_ctim.tv_nsec);
-    if (auto found = known_.find(which); found != known_.end())
+    if (auto found = known_.find(*which); found != known_.end())
         return found->second.lock();
 
     const std::size_t allowed = std::min(bytes_left, *bytes_left_);
@@ -31,7 +30,7 @@ std::shared_ptr<const elf_symbols> symbol_files::of(const descriptor &file, std:
     };
     std::shared_ptr<const elf_symbols> kept(new elf_symbols(std::move(*read)), give_back);
     if (kept->complete)
-        known_.emplace(which, kept);
+        known_.emplace(*which, kept);
     return kept;
 }
 

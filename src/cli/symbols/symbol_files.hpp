@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <sys/types.h>
-#include <tuple>
 
 #include "cli/symbols/elf_file.hpp"
 
@@ -23,10 +21,7 @@ public:
     std::shared_ptr<const elf_symbols> of(const descriptor &file, std::size_t &bytes_left);
 
 private:
-    // With the time of its last change: another file may have the number next.
-    using identity = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
-
-    std::map<identity, std::weak_ptr<const elf_symbols>> known_;
+    std::map<file_identity, std::weak_ptr<const elf_symbols>> known_;
     std::shared_ptr<std::size_t> bytes_left_; // what is kept may outlive this
 };
 

@@ -7,17 +7,17 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <filesystem>
-#include <set>
+#include <map>
 
 #include "cli/symbols/process_map.hpp"
 #include "cli/symbols/symbol_name.hpp"
+#include "cli/symbols/unit_scopes.hpp"
 
 namespace holdfast::cli {
 namespace {
 
 struct freed {
     void operator()(Dwfl *one) const { dwfl_end(one); }
-    void operator()(Dwarf_Die *scopes) const { free(scopes); }
 };
 
 // Debugging information apart from its program, by the build's number, where packages install it: nothing is fetched.
@@ -77,6 +77,8 @@ struct unwinder::tables {
     pid_t process;
     std::unique_ptr<Dwfl, freed> all;
     std::vector<mapping> mapped;
+    std::map<const Dwfl_Module *, code_place> begins;  // of the files
+    std::map<const Dwfl_Module *, unit_scopes> scopes; // of those that were asked for
     bool can_unwind = false;
     const hf_stack *stack = nullptr; // that is unwound
     std::vector<std::uint64_t> found;
@@ -92,9 +94,14 @@ struct unwinder::tables {
             if (!each.is_of_file() || each.offset != 0 || !has_code)
                 continue;
             descriptor file = open_mapped_file(process, each);
-            // It is the library's from then on, if that takes it.
-            if (file && dwfl_report_elf(all.get(), each.path.c_str(), each.path.c_str(), file.get(), each.from, false))
-                file.release();
+            std::optional<file_identity> identity = identity_of(file);
+            const Dwfl_Module *module = identity ? dwfl_report_elf(all.get(), each.path.c_str(), each.path.c_str(),
+                                                                   file.get(), each.from, false)
+                                                 : nullptr;
+            if (!module)
+                continue;
+            file.release(); // it is the library's from then on
+            begins.insert_or_assign(module, code_place{.file = *identity, .path = each.path, .offset = each.from});
         }
         dwfl_report_end(all.get(), nullptr, nullptr);
         can_unwind = dwfl_attach_state(all.get(), nullptr, process, &thread_callbacks, this);
@@ -179,6 +186,15 @@ bool unwinder::is_outdated() const {
     return code_in(mappings_of(tables_->process)) != code_in(tables_->mapped);
 }
 
+std::optional<code_place> unwinder::place_of(std::uint64_t address) const {
+    auto file = tables_->begins.find(tables_->all ? dwfl_addrmodule(tables_->all.get(), address) : nullptr);
+    if (file == tables_->begins.end())
+        return std::nullopt;
+    code_place place = file->second;
+    place.offset = address - place.offset;
+    return place;
+}
+
 std::vector<source_frame> unwinder::source_of(std::uint64_t address) {
     Dwarf_Addr bias = 0;
     Dwfl_Module *module = tables_->all ? dwfl_addrmodule(tables_->all.get(), address) : nullptr;
@@ -191,22 +207,16 @@ std::vector<source_frame> unwinder::source_of(std::uint64_t address) {
         next.file = base_name(dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr));
         next.line = static_cast<unsigned>(std::max(number, 0));
     }
-    Dwarf_Die *innermost = nullptr, *found = nullptr;
-    int count = dwarf_getscopes(unit, address - bias, &innermost);
-    std::unique_ptr<Dwarf_Die, freed> at(innermost);
-    // Around an inlined function the first asks for where it was written, the second for where it is.
-    count = count > 0 ? dwarf_getscopes_die(innermost, &found) : 0;
-    std::unique_ptr<Dwarf_Die, freed> scopes(found);
     std::vector<source_frame> frames;
-    for (int i = 0; i < count; i++) {
-        int tag = dwarf_tag(&found[i]);
+    for (Dwarf_Die scope : tables_->scopes[module].at(unit, address - bias)) {
+        int tag = dwarf_tag(&scope);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
             continue;
-        next.function = name_of_function(&found[i]);
+        next.function = name_of_function(&scope);
         frames.push_back(next);
         if (tag == DW_TAG_subprogram)
             break;
-        put_call(&found[i], unit, next);
+        put_call(&scope, unit, next);
     }
     return frames;
 }

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
+#include "cli/symbols/elf_file.hpp"
 #include "monitor/bpf/wait_events.h"
 
 namespace holdfast::cli {
@@ -17,6 +19,14 @@ struct source_frame {
     std::string function; // plain; may be empty
     std::string file;     // base name; may be empty
     unsigned line = 0;    // 0: not known
+};
+
+// An address of code as all processes have it that have mapped the file.
+struct code_place {
+    file_identity file;
+    std::string path; // as this process has it
+    std::uint64_t offset = 0;
+    auto operator<=>(const code_place &) const = default;
 };
 
 class unwinder {
@@ -33,6 +43,9 @@ public:
 
     // Has the process mapped code since the map was read, as it does when it loads a library?
     bool is_outdated() const;
+
+    // Nothing for code that no file is behind.
+    std::optional<code_place> place_of(std::uint64_t address) const;
 
     // The function at the address, and before it those that are inlined there, innermost first. Empty without
     // debugging information.

@@ -19,6 +19,8 @@ namespace {
 // A library may have been loaded since: its code is looked for again, but not for each stack.
 constexpr std::uint64_t looks_apart_ns = 1'000'000'000;
 
+constexpr std::size_t places_kept = 65536; // some 10 MB
+
 // Files whose functions stand between a program and its locks.
 constexpr std::array<std::string_view, 9> files_of_locks = {
     "libc.so", "libc-", "libpthread", "ld-linux", "libholdfast", "libstdc++.so", "ld-musl", "libc++", "libjvm.so"};
@@ -65,16 +67,31 @@ stack_reader::known_process &stack_reader::known(const watched_process &process)
 }
 
 const call_chain &stack_reader::frames_at(known_process &process, std::uint64_t address) {
-    auto [place, is_new] = process.frames.try_emplace(address);
+    auto [frames, is_new] = process.frames.try_emplace(address);
     if (!is_new)
-        return place->second;
+        return frames->second;
+    std::optional<code_place> place = process.stacks.place_of(address);
+    auto known = place ? frames_of_files_.find(*place) : frames_of_files_.end();
+    if (known != frames_of_files_.end())
+        return frames->second = known->second;
+    frames->second = named_frames(process, address);
+    // A name may be missing since this process has too many symbols.
+    if (place && is_named(frames->second.back())) {
+        if (frames_of_files_.size() >= places_kept)
+            frames_of_files_.clear();
+        frames_of_files_.emplace(*place, frames->second);
+    }
+    return frames->second;
+}
+
+call_chain stack_reader::named_frames(known_process &process, std::uint64_t address) {
     std::string symbol = process.symbols.name_of(address);
     if (symbol == "[anonymous]")
         symbol = process.made_at_run_time.name_of(address);
     std::string file = std::filesystem::path(process.symbols.file_of(address)).filename().string();
     bool in_file_of_locks = begins_like_one_of(file, files_of_locks);
     bool has_symbol = !symbol.starts_with(file + "+") && !symbol.starts_with('[');
-    call_chain &frames = place->second;
+    call_chain frames;
     if (in_file_of_locks) {
         frames.push_back({.function = with_controls_shown(process.stacks.function_at(address)), .file = ""});
     } else {

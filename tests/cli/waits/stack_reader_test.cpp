@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which of the processes that were watched run still.
+// Which of the processes that were watched run still, and what the places of their threads are called.
 #include "cli/waits/stack_reader.hpp"
 
 #include <csignal>
 #include <ctime>
+#include <dlfcn.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/symbols/process_map.hpp"
 #include "cli/symbols/process_stat.hpp"
 
 namespace holdfast::cli {
@@ -67,6 +69,79 @@ TEST(has_ended, NotWithItsMainThread) {
     EXPECT_TRUE(has_ended(process)) << "a zombie";
     waitpid(child, nullptr, 0);
     EXPECT_TRUE(has_ended(process)) << "gone";
+}
+
+// A program of the system's, at places of its own: it waits for a signal.
+class sleeping_program {
+public:
+    sleeping_program() {
+        pid_ = fork();
+        if (pid_ == 0) {
+            execlp("sleep", "sleep", "1000", nullptr);
+            _exit(127);
+        }
+        while (!sleeps())
+            usleep(1000);
+    }
+    ~sleeping_program() {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+    sleeping_program(const sleeping_program &) = delete;
+    sleeping_program &operator=(const sleeping_program &) = delete;
+
+    watched_process process() const { return running(pid_); }
+    std::uint64_t begin_of_libc() const { return begin_of_libc(pid_); }
+    // 0: it has none of that name.
+    static std::uint64_t begin_of_libc(pid_t of) {
+        for (const mapping &each : mappings_of(of)) {
+            if (each.path.find("/libc.so.6") != std::string::npos && each.offset == 0)
+                return each.from;
+        }
+        return 0;
+    }
+
+private:
+    bool sleeps() const {
+        std::ifstream file("/proc/" + std::to_string(pid_) + "/syscall");
+        long number = 0;
+        return file >> number && number == SYS_clock_nanosleep;
+    }
+
+    pid_t pid_;
+};
+
+// The innermost function of a thread that is at the address, with nothing on its stack.
+std::string function_at(stack_reader &reader, const watched_process &process, std::uint64_t address) {
+    hf_stack stack{};
+    stack.known = (std::uint64_t{1} << 17) - 1; // all that x86-64 has, and most of arm64
+    stack.instruction = address;
+    const call_chain &chain = reader.chain(reader.read(process, stack));
+    return chain.empty() ? "no chain" : chain.front().function;
+}
+
+// Shown able to fail: with names kept by their addresses; by their places whatever the file.
+TEST(stack_reader, NamesOfOneProcessAreThoseOfTheNext) {
+    std::uint64_t own_libc = sleeping_program::begin_of_libc(getpid()); // the reader maps it once more
+    if (!unwinder::why_not().empty() || own_libc == 0)
+        GTEST_SKIP() << "stacks are not read, or not glibc's";
+    auto offset_of = [own_libc](const char *name) {
+        return reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, name)) - own_libc + 2;
+    };
+    stack_reader reader;
+    for (int i = 0; i < 3; i++) {
+        sleeping_program program;
+        for (const char *name : {"qsort", "tmpfile"})
+            EXPECT_EQ(function_at(reader, program.process(), program.begin_of_libc() + offset_of(name)), name);
+        // Its own code has other names at the same places.
+        std::uint64_t own = 0;
+        for (const mapping &each : mappings_of(program.process().pid)) {
+            if (own == 0 && each.executable && each.is_of_file())
+                own = each.from;
+        }
+        std::string function = function_at(reader, program.process(), own + 0x800);
+        EXPECT_TRUE(function.empty() || function.starts_with("sleep+0x")) << function;
+    }
 }
 
 } // namespace
