@@ -70,6 +70,15 @@ def assert_names_the_hot_spots(text):
 
 
 @as_root
+def test_a_recording_is_not_replaced_without_a_word(holdfast, tmp_path):
+    path = tmp_path / "recording.json"
+    for said in ["", f"holdfast: '{path}' is there, and this recording will replace it: -o FILE names another\n"]:
+        result = holdfast("record", "-o", path, "--", "true")
+        assert result.returncode == 0 and said in result.stderr and ("is there" in result.stderr) == bool(said), result
+    assert "is there" not in holdfast("record", "-o", "/dev/null", "--", "true").stderr
+
+
+@as_root
 def test_says_who_waits_where_and_who_holds_it(holdfast, recording):
     result = holdfast("report", recording)
     assert result.returncode == 0 and not result.stderr

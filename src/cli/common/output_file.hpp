@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 namespace holdfast::cli {
 
@@ -17,6 +18,12 @@ public:
     const std::string &name() const { return name_; }
     // False for a device, a pipe, and a file that a descriptor of ours has open, which get all that is ever written.
     bool is_replaced() const { return !in_place_; }
+    // Is anything lost by that?
+    bool has_content() const {
+        std::error_code ignored;
+        auto bytes = std::filesystem::file_size(place_, ignored);
+        return is_replaced() && !ignored && bytes != 0;
+    }
 
 private:
     std::string name_;            // as the user gave it

@@ -168,6 +168,8 @@ ending record(const record_options &options) {
     if (options.seconds != 0 && !options.pid)
         throw usage_error("--seconds is for --pid: a program is recorded to its end");
     output_file output(options.path);
+    if (output.has_content())
+        say("holdfast: '{}' is there, and this recording will replace it: -o FILE names another\n", output.name());
     allow_many_descriptors();
     std::unique_ptr<recorder> all = recorder_for(options);
     std::uint64_t begun_ns = hf_monotonic_ns();
