@@ -85,7 +85,9 @@ void put_into(process_sample &process, const lock_profile &profile) {
     };
     bool is_machines = !profile.kind.name.empty();
     auto known = std::ranges::find_if(process.each_lock, is_of_it);
-    if (known != process.each_lock.end() && !is_machines) {
+    bool is_mistaken = profile.kind.is == wait_class::other && known != process.each_lock.end() &&
+                       known->from == source::futexes; // a part of a barrier's waits looks like a lock's
+    if (known != process.each_lock.end() && !is_machines && !is_mistaken) {
         put_places(profile, *known);
         return;
     }

@@ -94,7 +94,9 @@ wait_kind kind_of(const call_chain &waiter, const std::string &symbol, bool for_
     if (is_in_java(waiter) && !for_lock)
         return kind_in_java(waiter);
     wait_kind found = kind_in_c(waiter);
-    if (for_lock && found.is != wait_class::lock) // a condition variable's mutex, or a lock of another design
+    // A barrier counts its rounds in the word, so that its second one looks like a lock's.
+    bool counts = found.label == "barrier" || found.label == "sem" || found.label == "join";
+    if (for_lock && found.is != wait_class::lock && !counts) // a condition variable's mutex, or another design's lock
         found = {.is = wait_class::lock, .label = found.label == "cond" ? "mutex" : "lock"};
     return found;
 }

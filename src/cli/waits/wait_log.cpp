@@ -130,7 +130,7 @@ void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sin
             symbol->second = stacks_.name_of_data(wait.process, wait.address);
         // Reader-writer locks' words do not look like locks'.
         wait_kind kind = kind_of(stacks_.chain(wait.waits_at), symbol->second, wait.for_lock);
-        wait.for_lock |= kind.is == wait_class::lock && kind.name.empty();
+        wait.for_lock = kind.is == wait_class::lock && (wait.for_lock || kind.name.empty());
         open_.insert_or_assign(key, wait);
         return;
     }

@@ -9,7 +9,7 @@
 //               switched in: HF_WAIT_ENDS
 //
 // Not every wait is chosen: on each CPU the first so many of each short slot, the first for some words of each long
-// one, and of the rest one in THINNED_BY, by chance. How likely a wait is to be chosen depends on what was before it
+// one, those of threads of which none was chosen for a short slot, and of the rest one in THINNED_BY, by chance. How likely a wait is to be chosen depends on what was before it
 // alone, never on how long it takes, and it stands for as many as it was chosen of: so sums are right on average. And
 // they are near the truth: waits that take long are few, and so each stands for itself, whoever else waits.
 //
@@ -24,7 +24,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { EVENT_BYTES = 16 * 1024 * 1024 };
 enum { SLOT_NS = 10 * 1000 * 1000, SLOT_OF_WORDS_NS = 100 * 1000 * 1000, THINNED_BY = 64 };
-enum { SLOT_OF_SLEEPS, SLOT_OF_LOCKS, FIRST_SLOT_OF_WORDS, SLOTS_OF_WORDS = 16 };
+enum { THREADS_OF_SLOT = 8 }; // a thousand threads would cost more than they tell
+enum { SLOT_OF_SLEEPS, SLOT_OF_LOCKS, SLOT_OF_THREADS, FIRST_SLOT_OF_WORDS, SLOTS_OF_WORDS = 16 };
 enum { CHUNK_BYTES = 512 }; // what is read at once: all or nothing
 
 struct wait_mark {
@@ -62,8 +63,9 @@ struct slot {
     uint64_t chosen;
 };
 
-// One for sleeps that are not for locks, and one for those that are: idle threads' are not to crowd out locks. And one
-// for each group of words: a lock that is waited for a thousand times a second is not to crowd out any other.
+// One for sleeps that are not for locks, and one for those that are: idle threads' are not to crowd out locks. One for
+// each group of words: a lock that is waited for a thousand times a second is not to crowd out any other. And one for
+// threads that wait for long, whatever the others do: of such a wait by chance one in 64 would be far from the truth.
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, FIRST_SLOT_OF_WORDS + SLOTS_OF_WORDS);
@@ -108,7 +110,10 @@ static uint32_t slot_of_word(const struct task_struct *task, const struct futex_
 }
 
 // How many waits this one stands for; 0: it is not chosen.
-static uint32_t weight_now(const struct task_struct *task, const struct futex_wait *wait, uint64_t now_ns) {
+static uint32_t weight_now(const struct task_struct *task, const struct wait_mark *mark, const struct futex_wait *wait,
+                           uint64_t now_ns) {
+    if (now_ns - mark->event.begun_ns >= SLOT_NS && has_room(SLOT_OF_THREADS, now_ns, SLOT_NS, THREADS_OF_SLOT))
+        return 1;
     if (has_room(slot_of_word(task, wait), now_ns, SLOT_OF_WORDS_NS, 1) ||
         has_room(wait->for_lock ? SLOT_OF_LOCKS : SLOT_OF_SLEEPS, now_ns, SLOT_NS, all_of_slot))
         return 1;
@@ -180,15 +185,13 @@ static void wait_begins(struct task_struct *task) {
     struct futex_wait wait = {};
     if (!sleeps_in_futex(task, &wait) || (locks_alone && !wait.for_lock))
         return;
-    uint64_t now_ns = bpf_ktime_get_ns();
-    uint32_t weight = weight_now(task, &wait, now_ns);
-    if (weight == 0 && !wait.for_lock)
-        return;
     struct wait_mark *mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!mark) {
-        __sync_fetch_and_add(&lost_total, weight != 0);
+        __sync_fetch_and_add(&lost_total, 1);
         return;
     }
+    uint64_t now_ns = bpf_ktime_get_ns();
+    uint32_t weight = weight_now(task, mark, &wait, now_ns);
     if (wait.for_lock) {
         mark->lock = wait.address;
         mark->back_ns = 0;
