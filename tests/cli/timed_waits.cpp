@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Threads that wait in each way that POSIX has, and measure for how long. Says "ready"; begins when it reads a line, for
-// the seconds that it is told; then prints each kind's name and the seconds waited, "done", and stays until its standard
-// input ends. Waits end by sleeps of others, so that a busy machine makes them longer and no different.
+// Threads that wait in each way that POSIX has, and measure for how long. Says "ready"; begins when it reads a line,
+// for the seconds that it is told; then prints each kind's name and the seconds waited, "done", and stays until its
+// standard input ends. Waits end by sleeps of others, so that a busy machine makes them longer and no different.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

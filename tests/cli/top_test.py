@@ -324,15 +324,15 @@ def test_tells_how_long_locks_were_waited_for_and_held(holdfast):
         assert 0 < vain["now"]["waiters"] <= 1.1
 
 
-# Shown able to fail: without slots of threads (weight_now in lock_waits.bpf.c): 0.5 to 1.6 of the truth; with a barrier's
-# second round for a lock's (kind_of in wait_kind.cpp): nothing of the others.
+# Shown able to fail: without slots of threads (weight_now in lock_waits.bpf.c): 0.5 to 1.6 of the truth; with a
+# barrier's second round for a lock's (kind_of in wait_kind.cpp): nothing of the others.
 @root_only
 def test_tells_how_long_plain_programs_wait_in_each_way(holdfast):
     words = [os.environ["TIMED_WAITS"], "3"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "ready\n"
-        command = [COMMAND, "top", "--batch", "--json", "--delay", "0.3", "--stacks", "--idle", "--filter", "timed_waits"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as top:
+        command = [COMMAND, "top", "--batch", "--json", "--delay", "0.3", "--stacks", "--idle"]
+        with subprocess.Popen([*command, "--filter", "timed_waits"], stdout=subprocess.PIPE, text=True) as top:
             try:
                 top.stdout.readline()
                 print(file=program.stdin, flush=True)
@@ -340,10 +340,11 @@ def test_tells_how_long_plain_programs_wait_in_each_way(holdfast):
                 for line in iter(program.stdout.readline, "done\n"):
                     kind, seconds = line.split()
                     truth[kind] = float(seconds)
-                ends = time.time()
-                look = {"time": 0}
-                while not look["time"] or calendar.timegm(time.strptime(look["time"], "%Y-%m-%dT%H:%M:%SZ")) <= ends + 1:
+                # A look that began after all waits had ended: its time is in whole seconds.
+                ended, looked = time.time(), 0
+                while looked <= ended + 1:
                     look = json.loads(top.stdout.readline())
+                    looked = calendar.timegm(time.strptime(look["time"], "%Y-%m-%dT%H:%M:%SZ"))
             finally:
                 top.kill()
         program.stdin.close()

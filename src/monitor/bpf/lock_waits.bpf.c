@@ -9,9 +9,10 @@
 //               switched in: HF_WAIT_ENDS
 //
 // Not every wait is chosen: on each CPU the first so many of each short slot, the first for some words of each long
-// one, those of threads of which none was chosen for a short slot, and of the rest one in THINNED_BY, by chance. How likely a wait is to be chosen depends on what was before it
-// alone, never on how long it takes, and it stands for as many as it was chosen of: so sums are right on average. And
-// they are near the truth: waits that take long are few, and so each stands for itself, whoever else waits.
+// one, those of threads of which none was chosen for a short slot, and of the rest one in THINNED_BY, by chance. How
+// likely a wait is to be chosen depends on what was before it alone, never on how long it takes, and it stands for as
+// many as it was chosen of: so sums are right on average. And they are near the truth: waits that take long are few,
+// and so each stands for itself, whoever else waits.
 //
 // Of a wait that is not chosen nobody hears who ended it. So each release tells since when its thread can have held the
 // lock: what was before is some other thread's doing.
