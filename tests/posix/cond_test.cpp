@@ -993,6 +993,40 @@ TEST(cond_with_robust_mutex, TellsThatTheProcessWithTheMutexWasKilled) {
     EXPECT_EQ(pthread_mutex_destroy(&page->mutex), 0);
 }
 
+// An error that glibc lets pass: siblings share memory, and the condition variable is not process-shared. A signal then
+// reaches nobody in the other process, whose waiter is saved by its deadline. Shown able to fail: a tag of a process
+// that siblings have in common; then the signaller follows a pointer into the other's stack.
+TEST(cond_of_one_process, MayBeSignalledByASiblingOfTheWaiters) {
+    shared_with_children<shared_place> page;
+    made_mutex::init(&page->mutex, {.shared = PTHREAD_PROCESS_SHARED});
+    init_cond(&page->cond, CLOCK_REALTIME, PTHREAD_PROCESS_PRIVATE);
+    child_process waits([&] {
+        bool well = true;
+        for (int i = 0; i < 300; i++) {
+            timespec at = from_now(CLOCK_REALTIME, 2);
+            pthread_mutex_lock(&page->mutex);
+            page->turn = 1;
+            int told = pthread_cond_timedwait(&page->cond, &page->mutex, &at);
+            well = well && (told == ETIMEDOUT || told == 0);
+            pthread_mutex_unlock(&page->mutex);
+        }
+        page->turn = 2;
+        return well;
+    });
+    child_process signals([&] {
+        while (page->turn != 2) {
+            pthread_mutex_lock(&page->mutex);
+            pthread_cond_signal(&page->cond);
+            pthread_cond_broadcast(&page->cond);
+            pthread_mutex_unlock(&page->mutex);
+            usleep(100);
+        }
+        return true;
+    });
+    EXPECT_TRUE(waits.succeeds());
+    EXPECT_TRUE(signals.succeeds());
+}
+
 // A mutex that nobody has, and a waiter will take again. glibc's condition variables keep a count in it, ours do not
 // (docs/interposer.md). Shown able to fail: with the other answer expected.
 TEST(cond_waiters_mutex, IsBusyWhenDestroyedForGlibcsConditionVariables) {

@@ -17,6 +17,7 @@
 #include "park/owned_lock.h"
 #include "thread/left_wait.h"
 #include "thread/realtime.h"
+#include "thread/thread_number.h"
 
 _Static_assert(offsetof(struct hf_waiter, permit) == offsetof(struct hf_waiter, condition) + HF_CONDITION_BEFORE_PERMIT,
                "it is found there");
@@ -43,6 +44,7 @@ static struct list_lock locks[1 << HF_LIST_LOCK_BITS] HF_FORK_PAGES;
 _Static_assert(sizeof(locks) % HF_FORK_PAGE_BYTES == 0, "nothing else is zeroed");
 
 static uint32_t fork_depth;
+static uint32_t process_tag; // 0: not known yet
 
 // Which lists are closed, each under its lock (condition.C6). A forked child's are as its parent's were.
 static bool closing, closed[1 << HF_LIST_LOCK_BITS];
@@ -60,23 +62,39 @@ static void start_over(void) {
         for (int i = 0; i < 1 << HF_LIST_LOCK_BITS; i++)
             locks[i] = (struct list_lock){.word = HF_OWNED_FREE};
     fork_depth++;
+    hf_store_relaxed(&process_tag, 0);
 }
 
-static inline uint32_t current_fork_depth(void) {
+// Which process: how many forks it is away from the first one, and the number of its first thread to come here, of
+// which as many bits as there is room for. Its ancestors' lists, which it has copies of, are not its own; nor are those
+// of a sibling, in memory that both share and have made process-private objects in, an error that glibc lets pass. (The
+// same tag have an ancestor of 64 forks ago, and a sibling, if its number is also the same modulo 16,384.)
+enum { HF_TAG_DEPTH_BITS = 6, HF_TAG_NUMBER_BITS = 14, HF_TAG_IS_KNOWN = 1 << 30 };
+
+static __attribute__((noinline, cold)) uint32_t make_process_tag(void) {
+    uint32_t number = hf_tid_asked() % (1u << HF_TAG_NUMBER_BITS);
+    uint32_t tag = HF_TAG_IS_KNOWN | number << HF_TAG_DEPTH_BITS | fork_depth % (1u << HF_TAG_DEPTH_BITS);
+    hf_cas_relaxed(&process_tag, 0u, tag); // of threads that come here together the first one's
+    return hf_load_relaxed(&process_tag);
+}
+
+static inline uint32_t current_process(void) {
     hf_fork_guard_repair_if_forked(&guard);
-    return fork_depth;
+    uint32_t tag = hf_load_relaxed(&process_tag);
+    return (HF_LIKELY(tag != 0) ? tag : make_process_tag()) & ~(uint32_t)HF_TAG_IS_KNOWN;
 }
 
 // The bits of a word that no address of a waiter has: those of its alignment, and those above what a process is given
-// without asking for more (47 bits on x86-64, 48 on arm64). A process would have to be the millionth of a line, each
-// forked by the one before, to take an ancestor's waiters for its own.
+// without asking for more (47 bits on x86-64, 48 on arm64).
 #define HF_TAG_BITS_ABOVE 48
 #define HF_TAG_MASK ((uintptr_t)-1 << HF_TAG_BITS_ABOVE | (HF_WAITER_ALIGNMENT - 1))
 _Static_assert(sizeof(uintptr_t) == 8, "addresses leave bits for tags");
+_Static_assert(HF_WAITER_ALIGNMENT << (64 - HF_TAG_BITS_ABOVE) == 1 << (HF_TAG_DEPTH_BITS + HF_TAG_NUMBER_BITS),
+               "a tag fits");
 
 static hf_tagged_waiter tag_of_process(void) {
-    uintptr_t depth = current_fork_depth();
-    return (depth / HF_WAITER_ALIGNMENT) << HF_TAG_BITS_ABOVE | depth % HF_WAITER_ALIGNMENT;
+    uintptr_t process = current_process();
+    return (process / HF_WAITER_ALIGNMENT) << HF_TAG_BITS_ABOVE | process % HF_WAITER_ALIGNMENT;
 }
 
 static bool is_of_process(hf_tagged_waiter tagged) {
@@ -96,7 +114,7 @@ static struct list_lock *list_lock_of(const struct hf_condition *condition) {
 }
 
 static struct list_lock *acquire_list(struct list_lock *lock) {
-    current_fork_depth(); // before anything is taken that a child would forget
+    current_process(); // before anything is taken that a child would forget
     struct hf_thread_record *self = hf_self();
     hf_critical_enter(self);
     if (!hf_owned_trylock(&lock->word, hf_tid(self)))
