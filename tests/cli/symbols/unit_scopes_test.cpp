@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The scopes around each address of this program are those that libdw finds by its own, slow, search.
 //
-// Shown able to fail: with the functions unsorted; without those inside of namespaces (slower alone, said by Most…);
-// with the innermost scope last.
+// Shown able to fail: with the innermost scope last.
 #include "cli/symbols/unit_scopes.hpp"
 
 #include <cstdlib>

@@ -120,7 +120,7 @@ std::string function_at(stack_reader &reader, const watched_process &process, st
     return chain.empty() ? "no chain" : chain.front().function;
 }
 
-// Shown able to fail: with names kept by their addresses; by their places whatever the file.
+// Shown able to fail: with one name for all places of a file.
 TEST(stack_reader, NamesOfOneProcessAreThoseOfTheNext) {
     std::uint64_t own_libc = sleeping_program::begin_of_libc(getpid()); // the reader maps it once more
     if (!unwinder::why_not().empty() || own_libc == 0)
