@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor_passing.h"
 #include "hint/registration.h"
 #include "monitor/server/monitor_server.hpp"
@@ -64,6 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t byte
     static holdfast::monitor_server server(nullptr, holdfast::listening_socket(), holdfast::household_of(getuid()));
     if (bytes < 2)
         return 0;
+    std::uint64_t began_ns = hf_monotonic_ns();
     int connection = hf_connect(server.socket_name().c_str(), 5000);
     if (connection < 0)
         wrong("nobody listens");
@@ -74,8 +76,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t byte
     any_reply reply{};
     ssize_t received = receive(connection, reply);
     if (received != sizeof(hf_reply) && received != sizeof(hf_monitor_status) &&
-        received != sizeof(hf_observed_processes))
+        received != sizeof(hf_observed_processes)) {
+        std::fprintf(stderr, "request_fuzz: received %zd (%s) after %llu us\n", received, std::strerror(errno),
+                     static_cast<unsigned long long>(hf_monotonic_ns() - began_ns) / 1000);
         wrong("no answer, or one of another size");
+    }
     if (reply.reply.version != HF_REGISTRATION_VERSION || reply.reply.status > HF_REPLY_ABSENT)
         wrong("an answer of another version");
     if (receive(connection, reply) != 0)
