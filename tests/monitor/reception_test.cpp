@@ -3,7 +3,8 @@
 // Needs no monitor in the kernel.
 //
 // Shown able to fail: attend_to_one_of_each_user that attends to all of a user's before the next (both);
-// show_out_one_of_the_most that takes the user's who has least (ManyUsersWithManyKeepNobodyOut).
+// show_out_one_of_the_most that takes the user's who has least (ManyUsersWithManyKeepNobodyOut);
+// show_out_silent_ones that judges by the time at which it runs (AServerThatIsLateAnswersWhatIsThere).
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -149,6 +150,16 @@ TEST_F(reception_of_many, ManyUsersWithManyKeepNobodyOut) {
     goes_on_ = true;
     goes_on_.notify_all();
     EXPECT_LE(answered_before(innocent - 1), 12u);
+}
+
+TEST_F(reception_of_many, AServerThatIsLateAnswersWhatIsThere) {
+    goes_on_ = true;
+    int connection = ask(socket_.name());
+    ASSERT_GE(connection, 0);
+    reception open(socket_.fd(), clerk(), {.patience = std::chrono::milliseconds(0)});
+    hf_reply reply{};
+    EXPECT_TRUE(hf_receive_message(connection, &reply, sizeof(reply), nullptr)) << "shown out with its request unread";
+    close(connection);
 }
 
 } // namespace

@@ -78,7 +78,9 @@ struct reception::open_door {
         std::array<epoll_event, 1024> happened{}; // so that a round knows of all
         be_prompt(); // the programs that ask do not wait for long (HF_REGISTRATION_PATIENCE_MS)
         for (;;) {
-            int count = epoll_wait(events.get(), happened.data(), static_cast<int>(happened.size()), ms_to_wait());
+            int ms = ms_to_wait();
+            auto asked_at = clock::now();
+            int count = epoll_wait(events.get(), happened.data(), static_cast<int>(happened.size()), ms);
             bool somebody_outside = false;
             for (const epoll_event &each : std::span(happened.data(), static_cast<std::size_t>(std::max(count, 0)))) {
                 if (each.data.ptr == &stop)
@@ -91,7 +93,7 @@ struct reception::open_door {
             for (int i = 0; somebody_outside && i < let_in_at_once && let_in(); i++)
                 ;
             attend_to_one_of_each_user();
-            show_out_silent_ones();
+            show_out_silent_ones(asked_at);
         }
     }
 
@@ -138,13 +140,14 @@ struct reception::open_door {
         }
     }
 
-    void show_out_silent_ones() {
-        auto now = clock::now();
+    // Those whose patience had ended when the kernel was asked, and that had said nothing. The server may have been
+    // kept from its CPU since then, for longer than a patience lasts, and they may have spoken.
+    void show_out_silent_ones(clock::time_point asked_at) {
         for (auto next = queues.begin(); next != queues.end();) {
             auto user = next++;
             for (bool left = true; left;) {
                 auto silent = std::ranges::find_if_not(user->second.visitors, &visitor::ready);
-                if (silent == user->second.visitors.end() || silent->patience_ends > now)
+                if (silent == user->second.visitors.end() || silent->patience_ends > asked_at)
                     break;
                 left = !remove(user, silent);
             }
