@@ -11,6 +11,7 @@ from dataclasses import dataclass
 END = "<!-- end -->"
 NOT_TRIED = "not tried"
 COMMIT = "commit"  # the last column of each table
+PAGE = "docs/platforms.md"  # in the tree
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,14 @@ def not_tried(why=""):
 
 
 def commit_of(root):
-    """What is tried: the sources' commit, and whether they have been changed since."""
-    return subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty"], capture_output=True, text=True,
-                          check=False).stdout.strip()
+    """What is tried: the sources' commit, and whether they have been changed since. The page is none of them, since the
+    run before this one has written it."""
+    def git(*words):
+        return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True,
+                              check=False).stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){PAGE}")
+    return git("describe", "--always") + ("-dirty" if changed else "")
 
 
 def commits(texts):

@@ -5,7 +5,7 @@ Shown able to fail: version_key compares as text; verdict takes a status of 0 wi
 without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung;
 any emulator will do; what has passed is asked for again, or a run that has passed goes on for ever; a stopped
 machine's columns say yes; what another run has tried is not tried any more; each test is of the last commit; a limit
-is the same for any number of CPUs."""
+is the same for any number of CPUs; the page counts among the sources, or nothing does."""
 
 import os
 import subprocess
@@ -292,6 +292,28 @@ def test_a_test_is_of_the_commit_that_it_ran_at(monkeypatch, tmp_path):
         run, before = fake.laboratory.stopped_run(plans)
         matrix.run_all(fake.laboratory, plans, [], 1, before, lambda got: fake.laboratory.keep(got, run))
     assert [test["commit"] for test in fake.laboratory.kept(plans)[0]["tests"]] == ["1111111", "2222222"]
+
+
+def test_the_page_that_a_run_has_written_does_not_change_what_is_tried(tmp_path):
+    def git(*words):
+        subprocess.run(["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e", *words], check=True,
+                       capture_output=True)
+
+    git("init")
+    sheet, source = tmp_path / part.PAGE, tmp_path / "source.c"
+    sheet.parent.mkdir()
+    for file in (sheet, source):
+        file.write_text("as it is committed\n")
+    git("add", ".")
+    git("commit", "-m", "first")
+    commit = part.commit_of(tmp_path)
+    assert commit and "dirty" not in commit
+    sheet.write_text("rows\n")
+    assert part.commit_of(tmp_path) == commit
+    source.write_text("changed\n")
+    assert part.commit_of(tmp_path) == f"{commit}-dirty"
+    sheet.write_text("as it is committed\n")
+    assert part.commit_of(tmp_path) == f"{commit}-dirty"
 
 
 def test_a_program_that_is_not_built_is_missed_before_the_boot(tmp_path):
