@@ -17,6 +17,7 @@
 #include "base/signals_blocked.hpp"
 #include "monitor/bpf/wait_evidence.h"
 #include "monitor/bpf_refusal.hpp"
+#include "monitor/bpf_rights.hpp"
 #include "monitor/sampling_pace.hpp"
 #include "monitor/wait_loop.hpp"
 #include "monitor/wait_loop_reader.hpp"
@@ -49,7 +50,10 @@ descriptor inherited_clock(std::uint64_t tick_ns, bool from_exec_on) {
 
 std::string advice_on_clock(int error) {
     if (error == EACCES || error == EPERM)
-        return "run as root, or with CAP_PERFMON, and let a container's filter pass perf_event_open(2)";
+        return own_bpf_rights().has_capabilities()
+                   ? "the rights are there, so a container's filter or a security module refuses perf_event_open(2): "
+                     "let it through"
+                   : "run as root, or with CAP_PERFMON";
     if (error == ENOSYS || error == ENOENT)
         return "use a kernel built with CONFIG_PERF_EVENTS, and a container that lets perf_event_open(2) through";
     return "see 'holdfast doctor --verbose'";

@@ -90,6 +90,23 @@ def test_a_refusal_is_told_with_program_kernel_and_the_verifiers_line(holdfast):
     assert "BEGIN PROG LOAD LOG" in holdfast("doctor", "--verbose", env=refusing("core")).stdout
 
 
+# Shown able to fail: 'check the number, or run as root' said to all.
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give rights up")
+def test_only_those_who_are_not_root_are_told_to_be(holdfast, installed_for_all):
+    def as_nobody(*arguments):
+        return subprocess.run(without_rights(installed_for_all, *arguments), capture_output=True, text=True,
+                              check=False).stderr
+
+    nobodys_number = str(2**22 + 1)  # above all that the kernel gives
+    for said in (holdfast("doctor", "--pid", nobodys_number).stderr, as_nobody("doctor", "--pid", nobodys_number)):
+        assert "check the number" in said and "root" not in said
+    assert "run as root" in as_nobody("doctor", "--pid", str(os.getpid()))
+    unmade = ("monitor", "--pins", "", "--socket", "/proc/holdfast-has-no-place-here")
+    assert "run as root, or choose another --socket" in as_nobody(*unmade)
+    said = holdfast(*unmade).stderr
+    assert "choose another --socket" in said and "root" not in said
+
+
 # Root there has all capabilities, and none of them counts for BPF.
 @pytest.mark.skipif(os.getuid() != 0, reason="needs a user namespace of its own")
 def test_rights_in_a_user_namespace_do_not_count():

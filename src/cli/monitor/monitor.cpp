@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/common/exit_status.hpp"
 #include "cli/common/interruption.hpp"
@@ -91,8 +92,8 @@ private:
     descriptor locked_file(const std::string &socket) const {
         descriptor lock(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
         if (!lock)
-            throw failure(fmt::format("{} can't be made: {}; run as root, or choose another --socket", path_,
-                                      std::strerror(errno)));
+            throw failure(fmt::format("{} can't be made: {}; {}choose another --socket", path_, std::strerror(errno),
+                                      geteuid() == 0 ? "" : "run as root, or "));
         if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
             throw failure(fmt::format("a service runs on {} already: see 'holdfast monitor status'", socket));
         return lock;

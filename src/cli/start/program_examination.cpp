@@ -332,6 +332,12 @@ std::pair<verdict, std::string> present_state(const service_report &monitor) {
                                      monitor.sentence};
 }
 
+std::string advice_on_process(const std::error_code &error) {
+    if (error == std::errc::no_such_file_or_directory)
+        return "check the number";
+    return geteuid() == 0 ? "a security module or a container's rules keep it from root, too" : "run as root";
+}
+
 } // namespace
 
 program_examination examine_process(pid_t pid) {
@@ -340,7 +346,7 @@ program_examination examine_process(pid_t pid) {
     found.program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
     if (error)
         throw failure(
-            fmt::format("process {} can't be examined: {}; check the number, or run as root", pid, error.message()));
+            fmt::format("process {} can't be examined: {}; {}", pid, error.message(), advice_on_process(error)));
     auto [mapped, c_libraries] = code_mapped_by(pid);
     conclude(found, fmt::format("/proc/{}/exe", pid), mapped);
     if (c_libraries > 1)
