@@ -32,21 +32,51 @@ def a_test(*words, name="lock/a", environment=(), skip_status=77, wanted=()):
 
 
 def test_the_list_names_cases_and_tests():
-    cases, tests = run.left_out("# why\ncase *fork*\ntest (lock/a|coro/.*) # as well\n")
-    assert cases == ["*fork*"]
-    assert tests.fullmatch("lock/a") and tests.fullmatch("coro/x") and not tests.fullmatch("lock/ab")
-    assert not run.left_out("")[1].fullmatch("lock/a")
-    assert run.left_out(run.LEFT_OUT.read_text())[0]
+    left = run.left_out("# why\ncase *fork*\ntest (lock/a|coro/.*) # as well\nnever lock/c\n")
+    assert left.cases == ["*fork*"]
+    assert [name for name in ("lock/a", "lock/ab", "lock/c", "coro/x") if left.out_of_emulation(name)] == [
+        "lock/a", "lock/c", "coro/x"]
+    assert left.never.fullmatch("lock/c") and not left.never.fullmatch("lock/a")
+    assert not run.left_out("").out_of_emulation("lock/a")
+    assert run.left_out(run.LEFT_OUT.read_text()).cases
 
 
-def test_what_belongs_to_no_group_or_needs_bpf_or_is_left_out_does_not_run():
-    names = ["lock/a", "lock/wait/b", "lock/headers_alone", "lock/headers_alone_too", "posix/cond/uscl",
-             "posix/cond/ttas", "posix/hooked/one/mcs", "model/x", "monitor/y"]
+def test_what_belongs_to_no_group_or_needs_bpf_does_not_run():
+    names = ["lock/a", "lock/wait/b", "posix/cond/uscl", "posix/cond/ttas", "posix/hooked/one/mcs", "model/x",
+             "monitor/y"]
     listing = {"tests": [*map(entry, names), entry("lock/needs_bpf", label="bpf"), {"name": "lock/not_built"}]}
-    tests = run.listed(listing, run.left_out("test lock/headers_alone")[1])
-    assert [(test.name, test.group) for test in tests] == [
-        ("lock/a", "lock"), ("lock/wait/b", "lock"), ("lock/headers_alone_too", "lock"),
-        ("posix/cond/uscl", "posix/uscl")]
+    assert [(test.name, test.group) for test in run.listed(listing)] == [
+        ("lock/a", "lock"), ("lock/wait/b", "lock"), ("posix/cond/uscl", "posix/uscl")]
+
+
+def test_what_emulation_leaves_out_runs_in_a_machine(tmp_path):
+    program = tmp_path / "tests" / "a_test"
+    program.parent.mkdir()
+    # A test of GoogleTest's that lists a case where this is asked for.
+    program.write_text(
+        "#!/bin/sh\n[ \"$1 $GTEST_FILTER\" != '--gtest_list_tests *fork*' ] || printf 'a.\\n  forks\\n'\n")
+    program.chmod(0o755)
+    other = tmp_path / "tests" / "other"
+    other.write_text("not one of GoogleTest's")
+    emulator = ("/usr/bin/qemu-aarch64-static", "-L", "/tree")
+    tests = [a_test(*emulator, str(program), name="lock/in_part", environment=(f"LD_PRELOAD={tmp_path}/lib/x.so",)),
+             a_test(*emulator, str(program), "--gtest_filter=b", name="lock/filtered"),
+             a_test(*emulator, str(other), "5", name="lock/whole"), a_test(*emulator, str(other), name="lock/none"),
+             a_test(*emulator, str(program), name="lock/never")]
+
+    def lines(list_of_cases):
+        left = run.left_out(f"case {list_of_cases}\ntest lock/whole\nnever lock/never")
+        return {each.name: each.line for each in run.rest.commands(tests, left, tmp_path, lambda words: words[3:])}
+
+    whole = "env '/holdfast/tests/other' '5'"
+    assert lines("*fork*") == {"lock/whole": whole, "lock/in_part": "env 'LD_PRELOAD=/holdfast/lib/x.so' "
+                               "'GTEST_FILTER=*fork*' '/holdfast/tests/a_test'"}
+    assert lines("*robust*") == {"lock/whole": whole}
+
+
+def test_the_emulator_found_takes_the_place_of_the_builds():
+    words = ["/usr/bin/qemu-aarch64-static", "-L", "/tree", "a_test", "/usr/bin/qemu-aarch64-static", "helper"]
+    assert run.by("/new", words) == ["/new", "-L", "/tree", "a_test", "/new", "helper"]
 
 
 @pytest.mark.parametrize("script, environment, wanted, wrong", [
@@ -58,20 +88,21 @@ def test_what_belongs_to_no_group_or_needs_bpf_or_is_left_out_does_not_run():
     ("[ \"$LOCK $GTEST_FILTER\" = 'mcs -*fork*:a.b' ]", ("LOCK=mcs",), (), ""),
 ])
 def test_a_test_is_judged_as_by_ctest(script, environment, wanted, wrong):
-    result, _ = run.run_test(a_test("sh", "-c", script, environment=environment, wanted=wanted), ["*fork*", "a.b"])
+    test = a_test("sh", "-c", script, environment=environment, wanted=wanted)
+    result, _ = run.run_test(test, "qemu", ["*fork*", "a.b"])
     assert result["wrong"] == wrong
 
 
 def test_cases_are_counted():
     script = "printf '[  PASSED  ] 7 tests.\\n[  SKIPPED ] 2 tests, listed below:\\n[  SKIPPED ] a.b\\n'"
-    result, _ = run.run_test(a_test("sh", "-c", script), [])
+    result, _ = run.run_test(a_test("sh", "-c", script), "qemu", [])
     assert (result["cases"], result["skipped"]) == (7, 2)
 
 
 def test_a_test_that_takes_too_long_ends_with_all_that_it_has_started(tmp_path):
     began = tmp_path / "began"
     script = f"sleep 1000 > /dev/null 2>&1 & echo $! > {began}; wait"
-    result, _ = run.run_test(a_test("sh", "-c", script), [], limit_s=5)
+    result, _ = run.run_test(a_test("sh", "-c", script), "qemu", [], limit_s=5)
     assert result["wrong"] == "takes longer than 5 s"
     process = Path(f"/proc/{began.read_text().strip()}/stat")
     while process.exists() and process.read_text().split()[2] != "Z":
@@ -94,19 +125,22 @@ def result(wrong="", cases=3, skipped=0):
     return {"wrong": wrong, "cases": cases, "skipped": skipped, "commit": "abc1234"}
 
 
-def test_the_page_tells_each_group():
-    tests = [a_test("true", name=name) for name in ("lock/a", "lock/b", "lock/c")]
+def test_the_page_tells_each_group_and_the_rest():
+    tests = [a_test("true", name=name) for name in ("lock/a", "lock/b", "lock/c", "lock/out")]
+    left = run.left_out("test lock/out")
 
-    def told(**results):
-        rows = run.rows(tests, {f"lock/{name}": each for name, each in results.items()})
-        assert [row["tests"].text for row in rows] == [f"`{group}`" for group in run.GROUPS]
-        return next(row["passed"] for row in rows if row["tests"].text == "`lock`")
+    def told(rest=(), **results):
+        rows = run.rows(tests, left, {f"lock/{name}": each for name, each in results.items()},
+                        {f"lock/{name}": result() for name in rest})
+        assert [row["tests"].text for row in rows[:-1]] == [f"`{group}`" for group in run.GROUPS]
+        return next(row["passed"] for row in rows if row["tests"].text == "`lock`"), rows[-1]["passed"].text
 
-    assert told().text == part.NOT_TRIED
-    assert told(a=result(), b=result(skipped=1), c=result()).text == "3 tests, 9 cases; 1 more skip themselves"
-    assert told(a=result()).text == "1 of 3 tests tried, 3 cases"
-    assert told(a=result(), b=result(wrong="status 1"), c=result()).text == "no: 1 of 3 failed: lock/b"
-    assert told(a=result(wrong=run.SKIPPED)).remarks == (f"`lock/a` {run.SKIPPED}",)
+    assert told()[0].text == told()[1] == part.NOT_TRIED
+    assert told(a=result(), b=result(skipped=1), c=result())[0].text == "3 tests, 9 cases; 1 more skip themselves"
+    assert told(a=result())[0].text == "1 of 3 tests tried, 3 cases"
+    assert told(a=result(), b=result(wrong="status 1"), c=result())[0].text == "no: 1 of 3 failed: lock/b"
+    assert told(a=result(wrong=run.SKIPPED))[0].remarks == (f"`lock/a` {run.SKIPPED}",)
+    assert told(rest=("a", "out"))[1] == "2 tests, 6 cases"
 
 
 def test_a_test_may_be_named_alone():
