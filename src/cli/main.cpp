@@ -24,6 +24,7 @@ bool hf_registers_at_start = false;
 
 namespace {
 
+using holdfast::cli::in_one_line;
 using holdfast::cli::say;
 
 // Of the standard descriptors those that holdfast was started without would be the next that it opens, and get what it
@@ -60,11 +61,22 @@ std::vector<std::string> names_of_options(const CLI::App &verb) {
     return names;
 }
 
-// 'holdfast help', 'holdfast help VERB' and 'holdfast version', as people try them.
-std::vector<std::string> with_habits_understood(std::vector<std::string> words) {
+// 'holdfast help', 'holdfast help VERB' and 'holdfast version', as people try them. What is behind a verb's name is no
+// program's then; what is no verb is left as it is, to be explained.
+std::vector<std::string> with_habits_understood(const CLI::App &app, std::vector<std::string> words) {
     if (!words.empty() && words.front() == "help") {
         words.erase(words.begin());
-        words.emplace_back("--help");
+        std::size_t named = 0;
+        const CLI::App *verb = &app;
+        while (named < words.size()) {
+            auto verbs = verb->get_subcommands([&](const CLI::App *each) { return each->get_name() == words[named]; });
+            if (verbs.empty())
+                break;
+            verb = verbs.front();
+            named++;
+        }
+        if (named > 0 || words.empty())
+            words.insert(words.begin() + static_cast<std::ptrdiff_t>(named), "--help");
     }
     if (!words.empty() && (words.front() == "version" || words.front() == "-v"))
         words.front() = "--version";
@@ -78,12 +90,28 @@ const CLI::App &verb_named(const CLI::App &app) {
     return *verb;
 }
 
-// The first word that nothing was made of.
+// The first word that nothing was made of: an option, if there is one. What is behind it may be its value.
 std::string stranger_in(const CLI::App &app) {
-    for (const std::string &word : app.remaining(true)) {
-        if (word != "--")
-            return word;
+    std::vector<std::string> words = app.remaining(true);
+    std::erase(words, "--");
+    for (const char *beginning : {"--", "-", ""}) {
+        auto found = std::ranges::find_if(words, [&](const auto &word) { return word.starts_with(beginning); });
+        if (found != words.end())
+            return *found;
     }
+    return "";
+}
+
+// Of CLI11's sentences those that are about two options, or one that is there twice. Empty: it is none of these.
+std::string clash_in(const CLI::ParseError &error) {
+    std::string what = error.what(), name = what.substr(0, what.find_first_of(": "));
+    auto last_word = [&] { return what.substr(what.rfind(' ') + 1); };
+    if (dynamic_cast<const CLI::ExcludesError *>(&error))
+        return fmt::format("{} and {} exclude each other: give one", name, last_word());
+    if (dynamic_cast<const CLI::RequiresError *>(&error))
+        return fmt::format("{} is of use with {} alone: give that, too", name, last_word());
+    if (dynamic_cast<const CLI::ArgumentMismatch *>(&error) && what.find("At Most 1") != std::string::npos)
+        return fmt::format("{} is given more than once: give it once", name);
     return "";
 }
 
@@ -92,6 +120,7 @@ std::string stranger_in(const CLI::App &app) {
 std::string missing_in(const CLI::App &verb, const CLI::ParseError &error) {
     std::string what = error.what(), name = what.substr(0, what.find_first_of(": "));
     bool lacks_value = dynamic_cast<const CLI::ArgumentMismatch *>(&error) && what.ends_with(" missing");
+    lacks_value |= dynamic_cast<const CLI::ValidationError *>(&error) && what.starts_with(name + ": '--' ");
     if (!lacks_value && !(dynamic_cast<const CLI::RequiredError *>(&error) && what.ends_with(" is required")))
         return "";
     const CLI::Option *option = verb.get_option_no_throw(name);
@@ -123,17 +152,20 @@ holdfast::cli::ending explain(CLI::App &app, const CLI::ParseError &error) {
     if (is_option && (lacks_verb || dynamic_cast<const CLI::ExtrasError *>(&error))) {
         // Of bench it is an option of a workload's own, most often.
         std::string meant = did_you_mean(name, names_of_options(verb));
-        say("holdfast: there is no option {}{} {}see '{} --help'\n", name, meant.empty() ? ":" : meant,
+        say("holdfast: there is no option {}{} {}see '{} --help'\n", in_one_line(name), meant.empty() ? ":" : meant,
             verb.get_name() == "bench" ? "put a workload's own options behind --, or " : "", full_name);
     } else if (lacks_verb && !stranger.empty()) {
         std::string meant = did_you_mean(stranger, names_of_verbs(app));
-        say("holdfast: there is no '{}' to do{} see 'holdfast --help'\n", stranger, meant.empty() ? ":" : meant);
+        say("holdfast: there is no '{}' to do{} see 'holdfast --help'\n", in_one_line(stranger),
+            meant.empty() ? ":" : meant);
+    } else if (lacks_verb) {
+        say("holdfast: there is nothing to do: give a verb, as in 'holdfast run -- ./server': see 'holdfast --help'\n");
     } else if (dynamic_cast<const CLI::ExtrasError *>(&error)) {
-        say("holdfast: '{}' is one word too many: see '{} --help'\n", stranger, full_name);
-    } else if (std::string what = missing_in(verb, error); !what.empty()) {
-        say("holdfast: {}: see '{} --help'\n", what, full_name);
+        say("holdfast: '{}' is one word too many: see '{} --help'\n", in_one_line(stranger), full_name);
     } else {
-        say("holdfast: {}: see '{} --help'\n", error.what(), full_name);
+        std::string what = missing_in(verb, error);
+        what = what.empty() ? clash_in(error) : what;
+        say("holdfast: {}: see '{} --help'\n", in_one_line(what.empty() ? error.what() : what), full_name);
     }
     return holdfast::cli::exit_usage;
 }
@@ -167,7 +199,7 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
     add_simulate(app, chosen);
 
     try {
-        std::vector<std::string> words = with_program_marked(app, with_habits_understood({argv + 1, argv + argc}));
+        std::vector<std::string> words = with_program_marked(app, with_habits_understood(app, {argv + 1, argv + argc}));
         std::reverse(words.begin(), words.end()); // as CLI11 wants them
         app.parse(std::move(words));
     } catch (const CLI::ParseError &error) {
@@ -177,13 +209,13 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
         auto of_verb = chosen();
         return app.got_subcommand("run") || app.got_subcommand("record") ? of_verb : checked(of_verb);
     } catch (const usage_error &error) {
-        say("holdfast: {}\n", error.what());
+        say("holdfast: {}\n", in_one_line(error.what()));
         return exit_usage;
     } catch (const failure &error) {
-        say("holdfast: {}\n", error.what());
+        say("holdfast: {}\n", in_one_line(error.what()));
         return error.status();
     } catch (const std::exception &error) {
-        say("holdfast: {}\n", sentence_of(error));
+        say("holdfast: {}\n", in_one_line(sentence_of(error)));
         return exit_holdfast_failed;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "config/name_distance.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,11 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-// Damerau's and Levenshtein's distance, of neighbours that change places.
+static bool differ(char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) != (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
+}
+
+// Damerau's and Levenshtein's distance, of neighbours that change places; letters are the same in either case.
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
     unsigned char rows[LENGTH_MAX + 1][LENGTH_MAX + 1];
     for (size_t i = 0; i <= a_length; i++) {
@@ -21,7 +26,7 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
                 continue;
             }
             size_t far = least(rows[i - 1][j], rows[i][j - 1]) + 1;
-            far = least(far, rows[i - 1][j - 1] + (size_t)(a[i - 1] != b[j - 1]));
+            far = least(far, rows[i - 1][j - 1] + (size_t)differ(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 far = least(far, rows[i - 2][j - 2] + 1u);
             rows[i][j] = (unsigned char)far;

@@ -45,6 +45,17 @@ from conftest import COMMAND, assert_usage_error
     (["top", "--sort", "waitng"], ["--sort: it can't be 'waitng': did you mean 'waiting'?"]),
     (["monitor", "--scopes", "user"], ["--scopes: it can't be 'user': did you mean 'users'?"]),
     (["run", "--conf", "mutex", "--", "true"], ["mutex has no lock behind a colon: write mutex:flexguard"]),
+    ([], ["there is nothing to do", "holdfast run -- ./server"]),
+    ([""], ["there is nothing to do"]),
+    (["RUN"], ["there is no 'RUN' to do", "did you mean 'run'?"]),
+    (["ru\nn"], ["there is no 'ru\\x0an' to do"]),
+    (["help", "runn"], ["there is no 'runn' to do", "did you mean 'run'?"]),
+    (["run", "--lock", "mcs", "--lock", "glibc", "--", "true"], ["--lock is given more than once"]),
+    (["bench", "shared-memory", "--json", "a", "--resume", "b"], ["--json and --resume exclude each other"]),
+    (["compare", "--nope", "-1", "--", "true"], ["there is no option --nope"]),
+    (["compare", "--rounds", "--", "true"], ["--rounds needs a value: --rounds N"]),
+    (["compare", "--metric", "(a)(b)", "--", "true"], ["has several groups", "(?:...)"]),
+    (["completion"], ["SHELL is missing"]),
 ])
 def test_mistakes_are_one_sentence(holdfast, arguments, parts):
     assert_usage_error(holdfast(*arguments), *parts)
@@ -52,6 +63,7 @@ def test_mistakes_are_one_sentence(holdfast, arguments, parts):
 
 @pytest.mark.parametrize("arguments, part", [
     (["help"], "holdfast doctor"), (["help", "run"], "--stats"), (["help", "monitor", "status"], "--json"),
+    (["help", "run", "true"], "--stats"),
     (["version"], "holdfast "), (["-V"], "holdfast "), (["-v"], "holdfast "),
     (["bench", "coro-mutex", "--help"], "dispatch"),
 ])
@@ -75,6 +87,33 @@ def test_what_is_no_program_is_said(holdfast, tmp_path, verb, status):
         result = holdfast(verb, "--", what)
         assert result.returncode == status and part in result.stderr, result
         assert result.stderr.count("\n") == 1
+
+
+def test_programs_that_lead_nowhere_are_said(holdfast, tmp_path):
+    """Shown able to fail: with execvpe alone in become() (launch.cpp), which hands a damaged program to a shell."""
+    def made(name, content):
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / name).chmod(0o755)
+        return tmp_path / name
+
+    damaged = made("damaged", b"\x7fELF\x02\x01\x01")
+    itself = made("itself", b"#!" + bytes(tmp_path / "itself") + b"\n")
+    without = made("without", b"#!/no/such/interpreter\n")
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "gone").symlink_to("nowhere")
+    for verb, what, part in [
+            ("run", damaged, "it is for another machine, or damaged"), ("doctor", damaged, "no ELF program"),
+            ("run", itself, "the interpreters that it names lead to no program"),
+            ("doctor", itself, "the interpreters that it names lead to no program"),
+            ("run", without, "the interpreter that it names is not there"),
+            ("doctor", without, "the interpreter that it names, /no/such/interpreter, is not there"),
+            ("run", tmp_path / "round", "a link that leads to no file"),
+            ("doctor", tmp_path / "round", "a link that leads to no file"),
+            ("run", tmp_path / "gone", "a link that leads to no file"),
+            ("run", tmp_path / "new\nline", "there is no program '" + str(tmp_path) + "/new\\x0aline'")]:
+        result = holdfast(verb, "--", what)
+        assert result.returncode == (127 if "there is no" in part else 126) and part in result.stderr, result
+        assert result.stderr.count("\n") == 1, result
 
 
 def test_names_can_not_command_the_terminal(holdfast):

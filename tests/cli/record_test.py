@@ -156,6 +156,15 @@ def test_broken_recordings_are_refused(holdfast, recording, tmp_path):
     assert_usage_error(holdfast("report", recording, recording), "reported alone")
 
 
+# Shown able to fail: with value() in recording::read, whose errors were the library's: "type must be number".
+@pytest.mark.parametrize("wrong", [{"version": "x"}, {"version": 1}, {"version": 1, "about": 3}, {},
+                                   {"version": 1, "about": {}, "processes": [], "threads": 7}])
+def test_what_is_no_recording_inside_is_refused(holdfast, tmp_path, wrong):
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({"kind": "holdfast-recording", **wrong}, separators=(",", ":")))
+    assert_usage_error(holdfast("report", broken), "recording that is not whole")
+
+
 @pytest.mark.parametrize("arguments, part", [
     ([], "what is to be recorded?"),
     (["--pid", "1", "--", "true"], "either a process or a program"),

@@ -2,6 +2,7 @@
 // holdfast bench: a workload under several locks and numbers of threads, in interleaved rounds.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -45,6 +46,8 @@ constexpr double line_change_max = 1.5;
 class bench_run {
 public:
     explicit bench_run(bench_options options) : options_(std::move(options)), picture_(options_.plot_path) {
+        if (!options_.resume_path.empty() && !std::filesystem::exists(options_.resume_path))
+            say("holdfast: '{}' is not there yet: all cells are measured\n", options_.resume_path);
         if (!options_.resume_path.empty())
             json_file_.emplace(record_file::resuming(options_.resume_path));
         else if (!options_.json_path.empty())

@@ -26,6 +26,14 @@ inline std::string with_controls_shown(const std::string &text) {
     return safe;
 }
 
+// The same in one line, as a sentence is: names may have line ends.
+inline std::string in_one_line(const std::string &text) {
+    std::string line;
+    for (char each : with_controls_shown(text))
+        line += each == '\n' ? "\\x0a" : std::string(1, each);
+    return line;
+}
+
 template <class... Values>
 void say(fmt::format_string<Values...> format, Values &&...values) {
     std::string text = with_controls_shown(fmt::format(format, std::forward<Values>(values)...));

@@ -30,6 +30,10 @@ metric::metric(const std::string &pattern) {
     if (expression_->NumberOfCapturingGroups() == 0)
         throw usage_error(fmt::format(
             "--metric '{}' has no group: put parentheses around the number, as in 'ops/s: ([0-9.]+)'", pattern));
+    if (expression_->NumberOfCapturingGroups() > 1)
+        throw usage_error(fmt::format("--metric '{}' has several groups: put parentheses around the number alone, and "
+                                      "(?:...) around what else belongs together",
+                                      pattern));
 }
 
 metric::~metric() = default;

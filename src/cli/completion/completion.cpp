@@ -282,7 +282,10 @@ int complete_for(const CLI::App &app, const std::string &shell) {
 void add_completion(CLI::App &app, action &chosen) {
     auto shell = std::make_shared<std::string>();
     CLI::App *verb = app.add_subcommand("completion", "Print a shell's completion of this command");
-    verb->add_option("shell", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
+    verb->add_option("shell", *shell, "bash, zsh or fish")
+        ->type_name("SHELL")
+        ->required()
+        ->check(one_of({"bash", "zsh", "fish"}));
     verb->footer("The Debian package has them installed. Elsewhere:\n"
                  "  holdfast completion bash > /etc/bash_completion.d/holdfast\n"
                  "  holdfast completion zsh > /usr/share/zsh/site-functions/_holdfast\n"

@@ -19,7 +19,7 @@ constexpr std::size_t bytes_max = std::size_t{256} << 20;
 // Ours have 5 levels. To copy and to dump a value takes stack for each.
 constexpr int depth_max = 32;
 
-constexpr const char *writers = "'holdfast bench --json' or 'holdfast compare --json'";
+constexpr const char *writers = "'holdfast bench --json', 'holdfast compare --json' or 'holdfast record'";
 
 [[noreturn]] void refuse(const std::string &path, const std::string &why) {
     throw usage_error(fmt::format("'{}' {}: give a file that {} wrote", path, why, writers));

@@ -3,8 +3,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fstream>
 #include <grp.h>
 #include <string_view>
 #include <sys/prctl.h>
@@ -57,7 +59,8 @@ bool take_rights_of(const invoker &user) {
 }
 
 // Between fork and exec in a process that may have other threads: async-signal-safe calls only. Returns when it failed.
-void become(const launch &what, char *const *arguments, char *const *variables, pid_t parent) {
+void become(const launch &what, const char *machine_code, char *const *arguments, char *const *variables,
+            pid_t parent) {
     if (what.ignores_sigchld)
         signal(SIGCHLD, SIG_IGN);
     if (what.signals)
@@ -74,7 +77,33 @@ void become(const launch &what, char *const *arguments, char *const *variables, 
         if (getppid() != parent)
             _exit(exit_holdfast_failed); // it ended before we asked to hear of it
     }
+    if (machine_code) {
+        execve(machine_code, arguments, variables);
+        if (errno == ENOEXEC)
+            return;
+    }
     execvpe(arguments[0], arguments, variables);
+}
+
+// The program that a name stands for, if it is one for a machine: the shell that execvpe would hand it to, should the
+// kernel refuse it, would take it for a script. Empty: it is none.
+std::string machine_code_of(const std::string &program) {
+    if (!has_program(program))
+        return "";
+    std::string place = find_program(program);
+    std::ifstream file(place, std::ios::binary);
+    std::array<char, SELFMAG> begin{};
+    file.read(begin.data(), begin.size());
+    return file && std::string_view(begin.data(), begin.size()) == ELFMAG ? place : "";
+}
+
+std::string reason_of(int error, const std::string &program) {
+    std::string why = error == EACCES || error == ELOOP ? why_not_executable(program) : "";
+    if (error == ENOEXEC)
+        why = "it is for another machine, or damaged";
+    else if (error == ELOOP && has_program(program))
+        why = "the interpreters that it names lead to no program";
+    return why.empty() ? std::strerror(error) : why;
 }
 
 [[noreturn]] void cannot_execute(const std::string &program, int error) {
@@ -82,11 +111,10 @@ void become(const launch &what, char *const *arguments, char *const *variables, 
     if (error == ENOENT && has_program(program))
         throw failure(fmt::format("'{}' can't be executed: the interpreter that it names is not there", program),
                       exit_not_executable);
-    if (error == ENOENT)
+    if (error == ENOENT && why_not_executable(program).empty())
         throw failure(fmt::format("there is no program '{}': check its name and PATH", program), exit_not_found);
-    std::string why = error == EACCES ? why_not_executable(program) : "";
-    throw failure(fmt::format("'{}' can't be executed: {}", program, why.empty() ? std::strerror(error) : why),
-                  exit_not_executable);
+    std::string why = error == ENOENT ? why_not_executable(program) : reason_of(error, program);
+    throw failure(fmt::format("'{}' can't be executed: {}", program, why), exit_not_executable);
 }
 
 } // namespace
@@ -96,6 +124,7 @@ pid_t start(const launch &what) {
     std::vector<std::string> variables = environment_with(variables_of(what));
     std::vector<char *> argument_pointers = pointers_to(arguments);
     std::vector<char *> variable_pointers = pointers_to(variables);
+    std::string machine_code = machine_code_of(arguments[0]);
     std::array<int, 2> error_pipe{}; // exec closes it; what failed before says its errno there
     if (pipe2(error_pipe.data(), O_CLOEXEC) != 0)
         throw failure(fmt::format("no pipe to start '{}' with: {}{}", arguments[0], std::strerror(errno),
@@ -104,7 +133,8 @@ pid_t start(const launch &what) {
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        become(what, argument_pointers.data(), variable_pointers.data(), parent);
+        become(what, machine_code.empty() ? nullptr : machine_code.c_str(), argument_pointers.data(),
+               variable_pointers.data(), parent);
         int error = errno;
         [[maybe_unused]] ssize_t written = write(error_pipe[1], &error, sizeof(error));
         _exit(exit_not_executable);

@@ -216,6 +216,14 @@ void conclude(program_examination &found, const path &program_file, const std::s
 
 namespace {
 
+path interpreter_at(const std::string &place, const std::string &script) {
+    if (!has_program(place))
+        throw failure(
+            fmt::format("'{}' can't be executed: the interpreter that it names, {}, is not there", script, place),
+            exit_not_executable);
+    return find_program(place);
+}
+
 // A script's interpreter in its place. Of scripts that scripts interpret the kernel follows five.
 program_examination located(const std::string &name) {
     program_examination found;
@@ -229,17 +237,37 @@ program_examination located(const std::string &name) {
         if (found.script.empty())
             found.script = found.program;
         std::string next = program_handed_over_to(found.program, interpreter);
-        found.program = find_program(next.empty() ? interpreter : next);
+        found.program = interpreter_at(next.empty() ? interpreter : next, name);
     }
+    if (!interpreter_of_script(found.program).empty())
+        throw failure(fmt::format("'{}' can't be executed: the interpreters that it names lead to no program", name),
+                      exit_not_executable);
     return found;
 }
 
 // Its dynamic linker ends a program that it can't preload a library into, which glibc's does not.
 bool asks_for_musl(const elf_file &file) {
-    return path(file.interpreter).filename().string().starts_with("ld-musl-");
+    return file.is_musls && !file.interpreter.empty();
 }
 
 constexpr const char *of_musl = "is linked with musl, whose locks are other ones than those that Holdfast replaces";
+
+// Empty: it can be preloaded.
+std::string why_not_preloaded(const elf_file &file, const path &program) {
+    if (!file.native)
+        return "it is for another machine or word size, for which there is no interposer";
+    if (file.interpreter.empty())
+        return "it is linked statically, so nothing can be preloaded: link it dynamically, or with libholdfast.a";
+    if (asks_for_musl(file))
+        return fmt::format("it {}: 'holdfast run' starts it as it is", of_musl);
+    if (!is_our_dynamic_linker(file.interpreter))
+        return fmt::format("it asks for the dynamic linker {}, not this system's: libholdfast-preload.so is for that",
+                           file.interpreter);
+    if (gains_rights(program))
+        return "it gains rights when it starts (set-user-ID, set-group-ID or file capabilities), so the dynamic linker "
+               "preloads nothing from outside";
+    return "";
+}
 
 } // namespace
 
@@ -275,21 +303,8 @@ program_examination examine_program(const std::string &name) {
                                                                            : std::strerror(errno)),
                       exit_not_executable);
     found.is = verdict::not_preloaded;
-    if (!file->native)
-        found.why = "it is for another machine or word size, for which there is no interposer";
-    else if (file->interpreter.empty())
-        found.why = "it is linked statically, so nothing can be preloaded: link it dynamically, or with libholdfast.a";
-    else if (asks_for_musl(*file))
-        found.why = fmt::format("it {}: 'holdfast run' starts it as it is", of_musl);
-    else if (!is_our_dynamic_linker(file->interpreter))
-        found.why =
-            fmt::format("it asks for the dynamic linker {}, not this system's: libholdfast-preload.so is for that",
-                        file->interpreter);
-    else if (gains_rights(found.program))
-        found.why =
-            "it gains rights when it starts (set-user-ID, set-group-ID or file capabilities), so the dynamic linker "
-            "preloads nothing from outside";
-    else {
+    found.why = why_not_preloaded(*file, found.program);
+    if (found.why.empty()) {
         found.is = verdict::helped;
         std::set<path> libraries = libraries_of(found.program, file->interpreter);
         if (path machine = java_machine_beside(found.program); !machine.empty()) {
@@ -332,10 +347,15 @@ std::pair<verdict, std::string> present_state(const service_report &monitor) {
                                      monitor.sentence};
 }
 
-std::string advice_on_process(const std::error_code &error) {
+[[noreturn]] void cant_examine(pid_t pid, const std::error_code &error) {
+    if (!std::filesystem::exists(fmt::format("/proc/{}", pid)))
+        throw failure(fmt::format("there is no process {}: check the number", pid));
+    std::string why = error.message() + "; run as root";
     if (error == std::errc::no_such_file_or_directory)
-        return "check the number";
-    return geteuid() == 0 ? "a security module or a container's rules keep it from root, too" : "run as root";
+        why = "it has no program, as the kernel's own threads and what has ended";
+    else if (geteuid() == 0)
+        why = error.message() + "; a security module or a container's rules keep it from root, too";
+    throw failure(fmt::format("process {} can't be examined: {}", pid, why));
 }
 
 } // namespace
@@ -345,8 +365,7 @@ program_examination examine_process(pid_t pid) {
     std::error_code error;
     found.program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
     if (error)
-        throw failure(
-            fmt::format("process {} can't be examined: {}; {}", pid, error.message(), advice_on_process(error)));
+        cant_examine(pid, error);
     auto [mapped, c_libraries] = code_mapped_by(pid);
     conclude(found, fmt::format("/proc/{}/exe", pid), mapped);
     if (c_libraries > 1)
@@ -356,9 +375,16 @@ program_examination examine_process(pid_t pid) {
                         c_libraries));
     bool interposed =
         std::ranges::any_of(mapped, [](const path &file) { return file.filename() == preload_library().filename(); });
-    if (found.is == verdict::helped && interposed) {
+    if (found.is != verdict::helped)
+        return found;
+    std::optional<elf_file> file = read_elf_head(fmt::format("/proc/{}/exe", pid));
+    std::string why_not = interposed || !file ? "" : why_not_preloaded(*file, fmt::format("/proc/{}/exe", pid));
+    if (interposed) {
         std::tie(found.is, found.why) = present_state(ask_service(sockets_of(pid).front()));
-    } else if (found.is == verdict::helped) {
+    } else if (!why_not.empty()) {
+        found.is = verdict::not_preloaded;
+        found.why = why_not;
+    } else {
         found.why = "it runs without Holdfast: start it again by 'holdfast run'";
     }
     return found;

@@ -34,11 +34,13 @@ bool is_executable(const path &place) {
 
 bool is_there(const path &place) {
     std::error_code ignored;
-    return std::filesystem::exists(place, ignored);
+    return std::filesystem::exists(std::filesystem::symlink_status(place, ignored));
 }
 
 std::string why_not(const path &place) {
     std::error_code ignored;
+    if (!std::filesystem::exists(place, ignored))
+        return "it is a link that leads to no file";
     if (std::filesystem::is_directory(place, ignored))
         return "it is a directory; name a program in it";
     if (!std::filesystem::is_regular_file(place, ignored))

@@ -151,19 +151,22 @@ void read_extent(Elf *handle, elf_symbols &file) {
     });
 }
 
-// By the note that Go's linker leaves: of type 4, by "Go".
-void read_language(open_elf &opened, elf_symbols &file) {
-    static constexpr std::string_view note("\x04\0\0\0Go\0\0", 8);
+constexpr std::string_view note_of_go("\x04\0\0\0Go\0\0", 8);              // type and name
+constexpr std::string_view note_of_glibc("\x10\0\0\0\x01\0\0\0GNU\0", 12); // bytes, type and name: the oldest kernel
+
+bool has_note(open_elf &opened, std::string_view note) {
     constexpr std::size_t note_bytes_max = 65536;
+    bool found = false;
     visit_segments(opened.handle, [&](const GElf_Phdr &segment) {
         if (segment.p_type != PT_NOTE || segment.p_filesz > note_bytes_max || !opened.may_read(segment.p_filesz))
             return;
         Elf_Data *data = elf_getdata_rawchunk(opened.handle, static_cast<std::int64_t>(segment.p_offset),
                                               segment.p_filesz, ELF_T_BYTE);
         if (data && data->d_buf)
-            file.is_gos |= std::string_view(static_cast<const char *>(data->d_buf), data->d_size).find(note) !=
-                           std::string_view::npos;
+            found |= std::string_view(static_cast<const char *>(data->d_buf), data->d_size).find(note) !=
+                     std::string_view::npos;
     });
+    return found;
 }
 
 template <class Value>
@@ -225,13 +228,22 @@ std::size_t count_pauses(Elf_Scn *section) {
     return pauses;
 }
 
-std::optional<elf_file> head_of(const open_elf &opened) {
+// A program that is linked dynamically names its dynamic linker, which is the C library's. Of static ones glibc's alone
+// have its note.
+bool is_musls(open_elf &opened, const elf_file &file) {
+    if (!file.interpreter.empty())
+        return std::filesystem::path(file.interpreter).filename().string().starts_with("ld-musl-");
+    return !has_note(opened, note_of_glibc) && !has_note(opened, note_of_go);
+}
+
+std::optional<elf_file> head_of(open_elf &opened) {
     GElf_Ehdr header;
     if (!opened.handle || elf_kind(opened.handle) != ELF_K_ELF || !gelf_getehdr(opened.handle, &header))
         return std::nullopt;
     elf_file file;
     file.native = header.e_machine == HF_ELF_MACHINE && gelf_getclass(opened.handle) == ELFCLASS64;
     read_segments(opened.handle, file);
+    file.is_musls = is_musls(opened, file);
     return file;
 }
 
@@ -288,7 +300,7 @@ std::optional<elf_symbols> read_elf_symbols(const descriptor &from, std::size_t 
     elf_symbols file;
     read_extent(opened.handle, file);
     read_functions(opened, file);
-    read_language(opened, file);
+    file.is_gos = has_note(opened, note_of_go);
     for (Elf_Scn *section = nullptr; (section = elf_nextscn(opened.handle, section));) {
         GElf_Shdr about;
         if (gelf_getshdr(section, &about) && (about.sh_type == SHT_DYNSYM || about.sh_type == SHT_SYMTAB))

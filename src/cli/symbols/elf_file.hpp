@@ -32,12 +32,13 @@ struct elf_file {
     bool native = false;           // for this machine, and of this word size
     bool dynamic = false;          // the dynamic linker has work with it
     std::string interpreter;       // the dynamic linker that it asks for; empty for libraries, and static programs
+    bool is_musls = false;         // of a program: musl is its C library
     std::set<std::string> imports; // names of symbols that others have to bring
     std::set<std::string> exports; // and of those that it brings
     std::size_t pauses = 0;        // bytes in its code that look like PAUSE or its like, which spinning loops have
 };
 
-// The first three of these alone, at the price of a page of the file.
+// The first four of these alone, at the price of a page of the file.
 std::optional<elf_file> read_elf_head(const std::filesystem::path &path);
 
 // Nothing if it can't be read or is no ELF file. What goes beyond elf_bytes_max is left out.

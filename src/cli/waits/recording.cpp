@@ -181,12 +181,14 @@ std::string recording::text() const {
 
 std::optional<recording> recording::read(const std::string &text) {
     json made = json::parse(text, nullptr, false);
-    if (!made.is_object() || made.value("kind", "") != kind_of_file)
+    if (!made.is_object() || !made.contains("kind") || made["kind"] != kind_of_file)
         return std::nullopt;
-    if (made.value("version", 0) != version_of_file)
+    if (made.contains("version") && made["version"].is_number() && made["version"] != version_of_file)
         throw usage_error("it is a recording of another version of holdfast: read it with that one");
     recording found;
     try {
+        if (made.at("version") != version_of_file || !made.at("about").is_object())
+            throw std::invalid_argument("no recording has that");
         found.about_ = made.at("about");
         std::vector<watched_process> processes;
         for (const json &each : made.at("processes"))
