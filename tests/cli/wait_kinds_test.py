@@ -9,6 +9,7 @@ import io
 import json
 import os
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from conftest import COMMAND, assert_usage_error, wait_until
 
 PROGRAM = os.environ.get("KNOWN_WAITS_OF_KINDS", "build/release/tests/cli/known_waits_of_kinds")
 MADE_BY_GO = os.environ.get("MADE_BY_GO", "build/release/tests/cli/made_by_go")
+KERNEL_BEFORE_5_18 = os.environ.get("KERNEL_BEFORE_5_18", "build/release/tests/cli/libkernel_before_5_18.so")
 SERVER = os.environ.get("KNOWN_HOT_SPOTS", "build/release/tests/cli/known_hot_spots")
 PATIENCE_S = 60
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="waits of programs are root's to see")
@@ -154,6 +156,27 @@ def test_older_waits_that_are_not_seen_are_said(tmp_path):
     assert all(not process["locks"] for process in look["processes"]), look
 
 
+# What is said of them where the kernel can't show them. Shown able to fail: with an older_waits that is always seen.
+@as_root
+def test_older_waits_that_an_old_kernel_hides_are_said(start, tmp_path):
+    pid, recording = start(PROGRAM, "stuck"), tmp_path / "recording.json"
+
+    def run(*words):
+        result = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False, timeout=120,
+                                env={**os.environ, "LD_PRELOAD": KERNEL_BEFORE_5_18})
+        assert result.returncode == 0, result.stderr
+        return result
+
+    said = "waits that began before are not seen: Linux 5.18 shows them"
+    assert f"holdfast: {said}\n" in run("record", "--pid", pid, "--seconds", 0.2, "-o", recording).stderr
+    assert f"; {said}\n" in run("report", recording).stdout
+    shown = run("top", "--batch", "--json", "-n", 1, "--delay", 0.2, "--stacks", "--filter", pid).stdout
+    look = json.loads(shown)
+    assert look["older_waits_seen"] is False and look["why_no_older_waits"] == f"stacks of {said}"
+    [lock] = look["processes"][0]["locks"]  # which the other watch sees
+    assert lock["name"] == "stuck_lock" and not lock["waits_in"], lock
+
+
 # Shown able to fail: with the sleeps' own addresses as what they are for (object_of): two lines for the one condition.
 @as_root
 def test_conditions_and_semaphores_are_told_apart(start, report, holdfast):
@@ -221,7 +244,35 @@ def test_pythons_lock_is_one_and_is_seen_under_holdfast(start, holdfast):
     assert len([1 for row in process["locks"] if row["kind"] == "GIL"]) == 1
 
 
-# Shown able to fail: without the note (read_language in elf_file.cpp): a word at an address.
+# In musl what glibc's mutexes look like is a condition, and its mutexes look otherwise. Shown able to fail: without
+# `twos` in is_lock_word (lock_words.cpp), without HF_FUTEX_IS_OWNED, without is_in_musl (wait_kind.cpp).
+@as_root
+@pytest.mark.skipif(not shutil.which("musl-gcc"), reason="needs musl-gcc")
+@pytest.mark.parametrize("options", [[], ["-static"]])
+@pytest.mark.parametrize("stacks", [[], ["--stacks"]])
+def test_musls_mutexes_and_conditions_are_told_apart(start, holdfast, tmp_path, options, stacks):
+    program = tmp_path / "in-musl"
+    source = Path(__file__).parent / "waits_in_musl.c"
+    subprocess.run(["musl-gcc", "-O2", *options, source, "-o", program, "-pthread"], check=True)
+    pid = start(program)
+
+    def looked():
+        shown = holdfast("top", "--batch", "--json", "-n", 3, "--delay", 0.5, *stacks, "--filter", pid)
+        [process] = json.loads(shown.stdout.splitlines()[-1])["processes"]
+        return process["now"]["other_sleeps_per_s"] and process["locks"] and process
+
+    process = wait_until(looked, PATIENCE_S)
+    locks = {row["name"].partition("+")[0]: row for row in process["locks"] if row["is_lock"]}
+    assert set(locks) <= {"held_mutex", "condition_mutex"} and locks["held_mutex"]["now"]["waiters"] > 0.5, locks
+    assert process["now"]["waiters"] < 1.5, process["now"]
+    others = [row for row in process["locks"] if not row["is_lock"]]
+    assert not others or stacks
+    said = holdfast("doctor", "--pid", pid, "--watch", 1).stdout
+    assert float(said.partition("threads that waited for locks ")[2].split(":")[0]) < 1.5, said
+    assert options or "musl" in said and "start it again" not in said, said
+
+
+# Shown able to fail: without the note (note_of_go in elf_file.cpp): a word at an address.
 @as_root
 def test_stripped_programs_of_gos_are_known(start, report, tmp_path):
     stripped = tmp_path / "stripped"

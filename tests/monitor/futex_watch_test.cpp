@@ -94,9 +94,19 @@ TEST(futex_watch, SeesSleepsOfWhatLooksLikeALock) {
         hf_futex_totals found = totals_of(*watch, address);
         EXPECT_GE(found.sleeps, 3u);
         EXPECT_EQ(found.lock_waits, found.sleeps);
+        EXPECT_EQ(found.twos, found.sleeps);
         EXPECT_GT(found.lock_waited_ns, 0u);
         EXPECT_GT(found.longest_ns, 0u);
     }
+}
+
+// As musl's mutexes have it, and robust ones. Shown able to fail: with words that are 2 alone.
+TEST(futex_watch, SeesSleepsForWhatHasAnOwner) {
+    auto watch = watch_or_skip();
+    sleeper lock(0x80000010);
+    hf_futex_totals found = wake_until_seen(*watch, lock, 3);
+    EXPECT_EQ(found.lock_waits, found.sleeps);
+    EXPECT_EQ(found.twos, 0u);
 }
 
 TEST(futex_watch, CountsOtherSleepsApart) {
@@ -106,6 +116,15 @@ TEST(futex_watch, CountsOtherSleepsApart) {
     EXPECT_EQ(found.lock_waits, 0u);
     EXPECT_EQ(found.lock_waited_ns, 0u);
     EXPECT_EQ(sum_of_buckets(found), 0u);
+}
+
+// "Somebody sleeps here", and no owner.
+TEST(futex_watch, AHighestBitAloneIsNoLock) {
+    for (std::uint32_t value : {0x80000000U, 0xffffffffU}) {
+        auto watch = watch_or_skip();
+        sleeper other(value);
+        EXPECT_EQ(wake_until_seen(*watch, other, 3).lock_waits, 0u);
+    }
 }
 
 TEST(futex_watch, SumsUpAProcess) {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "monitor/bpf/futex_look.h"
 #include "monitor/wait_watch.hpp"
 
 namespace holdfast::test {
@@ -101,7 +102,7 @@ TEST(wait_watch, TellsOfAWaitFromBeginToEnd) {
     for (const seen_event &each : {begin, release, end}) {
         EXPECT_EQ(each.event.process, static_cast<std::uint32_t>(getpid()));
         EXPECT_EQ(each.event.address, address);
-        EXPECT_EQ(each.event.for_lock, 1u);
+        EXPECT_EQ(each.event.look & HF_FUTEX_OF_LOCK, HF_FUTEX_IS_TWO);
         EXPECT_EQ(each.event.weight, 1u);
     }
     EXPECT_LT(begin.event.at_ns, release.event.at_ns);
@@ -251,7 +252,7 @@ TEST(wait_watch, TellsOfWaitsThatAreOlderThanItself) {
         EXPECT_EQ(each.event.waiter, waiter_is);
         EXPECT_EQ(each.event.address, reinterpret_cast<std::uint64_t>(mutex.native_handle()));
         EXPECT_EQ(each.event.begun_ns, all[0].event.begun_ns);
-        EXPECT_EQ(each.event.for_lock, 1u);
+        EXPECT_EQ(each.event.look & HF_FUTEX_OF_LOCK, HF_FUTEX_IS_TWO);
     }
 }
 

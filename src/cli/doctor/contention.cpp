@@ -19,10 +19,13 @@
 #include "base/clock.h"
 #include "base/descriptor.hpp"
 #include "cli/common/exit_status.hpp"
+#include "cli/symbols/process_map.hpp"
 #include "cli/symbols/unwinder.hpp"
+#include "cli/waits/lock_words.hpp"
 #include "cli/waits/wait_log.hpp"
 #include "cli/waits/wait_profile.hpp"
 #include "measure/quantity.hpp"
+#include "monitor/bpf/futex_look.h"
 #include "monitor/client/statistics_reader.hpp"
 #include "monitor/futex_watch.hpp"
 #include "monitor/wait_watch.hpp"
@@ -61,15 +64,17 @@ scheduler_counts scheduler_counts_of(pid_t process) {
 }
 
 // Threads that sleep for a lock at this moment, each with the word and how often it has slept: what is the same later
-// is one sleep. (futex(2)'s third argument is 2, as the futex watch has it.)
-std::map<std::string, std::string> lock_sleepers_of(pid_t process) {
+// is one sleep. (By futex(2)'s third argument, as the futex watch has it.)
+std::map<std::string, std::string> lock_sleepers_of(pid_t process, bool in_musl) {
     std::map<std::string, std::string> found;
     std::error_code error;
     for (const auto &thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
         std::ifstream file(thread.path() / "syscall");
         std::string number, word, command, expected;
         file >> number >> word >> command >> expected;
-        if (number == std::to_string(SYS_futex) && expected == "0x2")
+        auto look = hf_futex_look_of(static_cast<std::uint32_t>(std::strtoull(expected.c_str(), nullptr, 16)));
+        bool is_lock = look != 0 && !(in_musl && look == HF_FUTEX_IS_TWO);
+        if (number == std::to_string(SYS_futex) && is_lock)
             found[thread.path().filename()] =
                 fmt::format("{} {}", word, voluntary_switches_in(thread.path() / "status"));
     }
@@ -147,12 +152,18 @@ void put_locks(const lock_counts &before, const lock_counts &now, contention &fo
         found.spun_share = std::clamp(1 - (now.asleep_ns - before.asleep_ns) / waited_ns, 0.0, 1.0);
 }
 
-hf_futex_totals totals_of(const futex_watch &watch, pid_t process) {
+hf_futex_totals totals_of(const futex_watch &watch, pid_t process, bool in_musl) {
+    hf_futex_totals all{};
+    std::vector<futex_waits> words;
     for (const futex_waits &each : watch.read()) {
-        if (each.key.address == 0 && each.key.pid == static_cast<std::uint32_t>(process))
-            return each.totals;
+        if (each.key.pid != static_cast<std::uint32_t>(process))
+            continue;
+        if (each.key.address == 0)
+            all = each.totals;
+        else
+            words.push_back(each);
     }
-    return {};
+    return lock_totals::of(all, words, in_musl).all;
 }
 
 // The watch begins to count when it is loaded: there is nothing before.
@@ -254,7 +265,8 @@ contention watch_contention(pid_t process, double seconds) {
     stack_watch stacks(process);
     scheduler_counts before = scheduler_counts_of(process);
     lock_counts locks_before = locks.read();
-    auto asleep_before = lock_sleepers_of(process);
+    bool in_musl = runs_on_musl(process);
+    auto asleep_before = lock_sleepers_of(process, in_musl);
     std::uint64_t begun_ns = hf_monotonic_ns();
     wait_while_it_runs(process, seconds, stacks);
     found.seconds = static_cast<double>(hf_monotonic_ns() - begun_ns) / 1e9;
@@ -267,7 +279,8 @@ contention watch_contention(pid_t process, double seconds) {
     if (!locks.is_empty())
         put_locks(locks_before, locks.read(), found);
     else if (futexes)
-        put_sleeps(totals_of(*futexes, process), count_of_same(asleep_before, lock_sleepers_of(process)), found);
+        put_sleeps(totals_of(*futexes, process, in_musl),
+                   count_of_same(asleep_before, lock_sleepers_of(process, in_musl)), found);
     stacks.put(found);
     return found;
 }

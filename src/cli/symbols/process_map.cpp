@@ -27,6 +27,10 @@ std::vector<mapping> mappings_of(pid_t process) {
     return all;
 }
 
+bool runs_on_musl(pid_t process) {
+    return read_elf_head(fmt::format("/proc/{}/exe", process)).value_or(elf_file{}).is_musls;
+}
+
 descriptor open_mapped_file(pid_t process, const mapping &where) {
     descriptor itself = open_regular_file(fmt::format("/proc/{}/map_files/{:x}-{:x}", process, where.from, where.to));
     return itself ? std::move(itself) : open_regular_file(fmt::format("/proc/{}/root{}", process, where.path));

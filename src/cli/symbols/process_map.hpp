@@ -25,6 +25,9 @@ struct mapping {
 // In ascending order; none when the process has ended, or is another user's.
 std::vector<mapping> mappings_of(pid_t process);
 
+// False also where its program is not to be seen.
+bool runs_on_musl(pid_t process);
+
 // The very file, if we may (with CAP_SYS_ADMIN); else what has its path now, seen from the process's root directory:
 // it may have another one than we. Regular files alone.
 descriptor open_mapped_file(pid_t process, const mapping &where);

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "cli/symbols/process_map.hpp"
+#include "cli/symbols/stack_walks.hpp"
 #include "cli/symbols/symbol_name.hpp"
 #include "cli/symbols/unit_scopes.hpp"
 
@@ -81,7 +82,8 @@ struct unwinder::tables {
     std::map<const Dwfl_Module *, unit_scopes> scopes; // of those that were asked for
     bool can_unwind = false;
     const hf_stack *stack = nullptr; // that is unwound
-    std::vector<std::uint64_t> found;
+    std::vector<std::uint64_t> found, read;
+    stack_walks walks{[this](std::uint64_t address) { return is_code(address); }};
 
     // Files begin where their first bytes are mapped.
     explicit tables(pid_t of) : process(of), all(dwfl_begin(&callbacks)), mapped(mappings_of(of)) {
@@ -127,7 +129,9 @@ struct unwinder::tables {
     }
 
     static bool read_memory(Dwfl *, Dwarf_Addr address, Dwarf_Word *result, void *self) {
-        const hf_stack &stack = *static_cast<tables *>(self)->stack;
+        auto &of = *static_cast<tables *>(self);
+        const hf_stack &stack = *of.stack;
+        of.read.push_back(address);
         std::uint64_t bytes = std::min<std::uint64_t>(stack.bytes, sizeof(stack.content));
         if (address < stack.from || bytes < sizeof(*result) || address - stack.from > bytes - sizeof(*result))
             return false;
@@ -174,12 +178,21 @@ unwinder &unwinder::operator=(unwinder &&) noexcept = default;
 unwinder::~unwinder() = default;
 
 std::vector<std::uint64_t> unwinder::frames_of(const hf_stack &stack) {
+    if (!tables_->can_unwind)
+        return {};
+    if (const auto *found = tables_->walks.known(stack))
+        return *found;
     tables_->found.clear();
+    tables_->read.clear();
     tables_->stack = &stack;
-    if (tables_->can_unwind)
-        dwfl_getthread_frames(tables_->all.get(), tables_->process, tables::take_frame, tables_.get());
+    dwfl_getthread_frames(tables_->all.get(), tables_->process, tables::take_frame, tables_.get());
     tables_->stack = nullptr;
+    tables_->walks.keep(stack, tables_->read, tables_->found);
     return tables_->found;
+}
+
+std::size_t unwinder::walks_kept() const {
+    return tables_->walks.count();
 }
 
 bool unwinder::is_outdated() const {

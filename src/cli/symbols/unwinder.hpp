@@ -40,6 +40,8 @@ public:
     // Addresses inside of the calls, innermost first: as far as the copy and the tables go, at most frames_max.
     std::vector<std::uint64_t> frames_of(const hf_stack &stack);
     static constexpr std::size_t frames_max = 64;
+    // Of walks over stacks, which later ones are compared with.
+    std::size_t walks_kept() const;
 
     // Has the process mapped code since the map was read, as it does when it loads a library?
     bool is_outdated() const;

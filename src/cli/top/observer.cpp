@@ -13,6 +13,7 @@
 #include "cli/top/lock_statistics.hpp"
 #include "cli/top/monitor_list.hpp"
 #include "cli/top/running_process.hpp"
+#include "cli/waits/lock_words.hpp"
 #include "monitor/futex_watch.hpp"
 
 namespace holdfast::cli::top {
@@ -35,20 +36,38 @@ counts counts_of(const hf_futex_totals &totals) {
     return found;
 }
 
-// What the kernel has seen of a process: all of it, and the words that locks seem to be.
-struct futexes_of_process {
-    counts all;
-    std::vector<lock_sample> words;
+process_id process_of(const hf_futex_key &key) {
+    return {.pid = static_cast<pid_t>(key.pid), .started_ticks = ticks_of(key.started_ns)};
+}
 
-    void add(const hf_futex_sleeper &sleeper, std::uint64_t now_ns) {
-        auto word = std::ranges::find(words, sleeper.key.address, &lock_sample::address);
-        if (word == words.end())
-            word = words.insert(word, {.address = sleeper.key.address, .from = source::futexes});
-        std::uint64_t waited_ns = now_ns - std::min(sleeper.since_ns, now_ns);
-        for (counts *each : {&all, &word->so_far}) {
-            each->waiting_now++;
-            each->waiting_ns += static_cast<double>(waited_ns);
-            each->longest_wait_ns = std::max(each->longest_wait_ns, waited_ns);
+void add_sleeper(const hf_futex_sleeper &sleeper, std::uint64_t now_ns, process_sample &process) {
+    auto word = std::ranges::find(process.each_lock, sleeper.key.address, &lock_sample::address);
+    if (word == process.each_lock.end())
+        word = process.each_lock.insert(word, {.address = sleeper.key.address, .from = source::futexes});
+    std::uint64_t waited_ns = now_ns - std::min(sleeper.since_ns, now_ns);
+    for (counts *each : {&*process.futexes, &word->so_far}) {
+        each->waiting_now++;
+        each->waiting_ns += static_cast<double>(waited_ns);
+        each->longest_wait_ns = std::max(each->longest_wait_ns, waited_ns);
+    }
+}
+
+// What the kernel has seen of a process.
+struct futexes_of_process {
+    hf_futex_totals all{};
+    std::vector<futex_waits> words;
+    std::vector<hf_futex_sleeper> sleepers;
+
+    // As they were at that time.
+    void put_into(process_sample &process, bool in_musl, std::uint64_t now_ns) const {
+        lock_totals totals = lock_totals::of(all, words, in_musl);
+        process.futexes = counts_of(totals.all);
+        for (const futex_waits &each : totals.words)
+            process.each_lock.push_back(
+                {.address = each.key.address, .from = source::futexes, .so_far = counts_of(each.totals)});
+        for (const hf_futex_sleeper &each : sleepers) {
+            if (is_lock_sleeper(each, words, in_musl))
+                add_sleeper(each, now_ns, process);
         }
     }
 };
@@ -59,7 +78,7 @@ struct observer::sources {
     monitor_list monitors;
     lock_statistics statistics;
     lock_names names;
-    holdfast_detector detector;
+    library_detector libraries;
     std::unique_ptr<futex_watch> futexes;
     std::string why_no_futexes;
     std::unique_ptr<lock_places> places;
@@ -105,26 +124,21 @@ struct observer::sources {
         }
         std::map<process_id, futexes_of_process> found;
         for (const futex_waits &each : read) {
-            auto &process =
-                found[{.pid = static_cast<pid_t>(each.key.pid), .started_ticks = ticks_of(each.key.started_ns)}];
+            futexes_of_process &process = found[process_of(each.key)];
             if (each.key.address == 0)
-                process.all = counts_of(each.totals);
-            else if (each.totals.lock_waits != 0)
-                process.words.push_back(
-                    {.address = each.key.address, .from = source::futexes, .so_far = counts_of(each.totals)});
+                process.all = each.totals;
+            else
+                process.words.push_back(each);
         }
-        std::uint64_t now_ns = hf_monotonic_ns();
         for (const hf_futex_sleeper &each : sleepers)
-            found[{.pid = static_cast<pid_t>(each.key.pid), .started_ticks = ticks_of(each.key.started_ns)}].add(
-                each, now_ns);
+            found[process_of(each.key)].sleepers.push_back(each);
         return found;
     }
 
     // The kernel would keep them for as long as we run.
     void forget_ended(const std::vector<futex_waits> &read, const std::map<process_id, bool> &alive) const {
         for (const futex_waits &each : read) {
-            process_id id{.pid = static_cast<pid_t>(each.key.pid), .started_ticks = ticks_of(each.key.started_ns)};
-            if (!alive.contains(id))
+            if (!alive.contains(process_of(each.key)))
                 futexes->forget(each.key);
         }
     }
@@ -153,17 +167,16 @@ look observer::take() {
     std::map<process_id, bool> alive;
     for (const running_process &each : running_processes()) {
         alive.emplace(each.id, true);
+        libraries_mapped libraries = sources_->libraries.of(each.id);
         process_sample process{.id = each.id,
                                .name = each.name,
                                .user = user_named(each.uid),
-                               .under_holdfast = sources_->detector.is_under_holdfast(each.id),
+                               .under_holdfast = libraries.holdfasts,
                                .threads = each.threads,
                                .counted_ns = futexes_read_ns};
         auto seen = futexes.find(each.id);
-        if (seen != futexes.end()) {
-            process.futexes = seen->second.all;
-            process.each_lock = std::move(seen->second.words);
-        }
+        if (seen != futexes.end())
+            seen->second.put_into(process, libraries.musl, futexes_read_ns);
         std::uint64_t statistics_read_ns = hf_monotonic_ns();
         sources_->statistics.add_to(process);
         if (process.locks)
@@ -177,7 +190,7 @@ look observer::take() {
     }
     sources_->statistics.forget_others();
     sources_->names.forget_others();
-    sources_->detector.forget_others();
+    sources_->libraries.forget_others();
     if (sources_->places)
         sources_->places->forget_ended();
     if (sources_->futexes)

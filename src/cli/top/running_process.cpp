@@ -7,23 +7,25 @@
 #include <fmt/core.h>
 #include <fstream>
 #include <pwd.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/symbols/process_map.hpp"
 #include "cli/symbols/process_stat.hpp"
 #include "cli/top/printable.hpp"
 
 namespace holdfast::cli::top {
 namespace {
 
-bool maps_holdfast(pid_t pid) {
+libraries_mapped libraries_of(pid_t pid) {
+    libraries_mapped found{.musl = runs_on_musl(pid)};
     std::ifstream maps(fmt::format("/proc/{}/maps", pid));
     for (std::string line; std::getline(maps, line);) {
-        std::size_t name = line.rfind('/');
-        if (name != std::string::npos && line.compare(name, 12, "/libholdfast") == 0)
-            return true;
+        std::string_view name = std::string_view(line).substr(std::min(line.rfind('/'), line.size()));
+        found.holdfasts |= name.starts_with("/libholdfast");
     }
-    return false;
+    return found;
 }
 
 } // namespace
@@ -65,20 +67,20 @@ std::string user_named(uid_t uid) {
     return place->second;
 }
 
-bool holdfast_detector::is_under_holdfast(const process_id &id) {
+libraries_mapped library_detector::of(const process_id &id) {
     struct stat program {};
     if (stat(fmt::format("/proc/{}/exe", id.pid).c_str(), &program) != 0)
-        return false; // a kernel thread, or not ours to see
+        return {}; // a kernel thread, or not ours to see
     auto known = found_.find(id);
     if (known == found_.end() || known->second.device != program.st_dev || known->second.inode != program.st_ino) {
-        bool under = maps_holdfast(id.pid);
-        known = found_.insert_or_assign(id, finding{program.st_dev, program.st_ino, under, true}).first;
+        libraries_mapped libraries = libraries_of(id.pid);
+        known = found_.insert_or_assign(id, finding{program.st_dev, program.st_ino, libraries, true}).first;
     }
     known->second.asked_for = true;
-    return known->second.under_holdfast;
+    return known->second.libraries;
 }
 
-void holdfast_detector::forget_others() {
+void library_detector::forget_others() {
     std::erase_if(found_, [](const auto &each) { return !each.second.asked_for; });
     for (auto &[id, what] : found_)
         what.asked_for = false;

@@ -28,11 +28,16 @@ std::vector<running_process> running_processes();
 // A user's name, or number.
 std::string user_named(uid_t uid);
 
-// Which processes have one of Holdfast's libraries mapped. Remembers what it has found: a process is looked into once
-// for each program that it runs.
-class holdfast_detector {
+// What libraries tell of a process.
+struct libraries_mapped {
+    bool holdfasts = false;
+    bool musl = false; // in place of glibc
+};
+
+// Remembers what it has found: a process is looked into once for each program that it runs.
+class library_detector {
 public:
-    bool is_under_holdfast(const process_id &id);
+    libraries_mapped of(const process_id &id);
     // Those that were not asked for since the last call are forgotten.
     void forget_others();
 
@@ -40,7 +45,7 @@ private:
     struct finding {
         dev_t device;
         ino_t inode; // of its program
-        bool under_holdfast;
+        libraries_mapped libraries;
         bool asked_for;
     };
     std::map<process_id, finding> found_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/waits/wait_kind.hpp"
+#include "monitor/bpf/futex_look.h"
 
 #include <algorithm>
 #include <array>
@@ -72,6 +73,15 @@ bool is_in_go(const call_chain &chain) {
     return some_frame(chain, "runtime.futex") || (!chain.empty() && chain.front().is_gos);
 }
 
+// Its mutexes are owned words; what is 2 are its conditions and joins. It has no tables to unwind by: where it sleeps
+// is all that is known, in a program that is linked with it statically by these names.
+bool is_in_musl(const call_chain &chain) {
+    constexpr std::array<std::string_view, 6> names = {"ld-musl-", "libc.so+", "__syscall_cp",
+                                                       "__cp_",    "sccp",     "__timedwait"};
+    return !chain.empty() &&
+           std::ranges::any_of(names, [&](std::string_view each) { return chain.front().function.starts_with(each); });
+}
+
 wait_kind kind_in_c(const call_chain &chain) {
     std::string function = lock_function_in(chain);
     if (std::ranges::any_of(allocating, [&](std::string_view each) { return function.starts_with(each); }))
@@ -82,6 +92,20 @@ wait_kind kind_in_c(const call_chain &chain) {
 }
 
 } // namespace
+
+bool is_for_lock(const call_chain &waiter, std::uint32_t look) {
+    if ((look & HF_FUTEX_OF_LOCK) == 0)
+        return false;
+    if ((look & HF_FUTEX_IS_TWO) == 0)
+        return true;
+    // A condition variable of glibc's from 2.41 on counts in the word that it sleeps at. The same function takes the
+    // mutex back, by FUTEX_WAIT.
+    std::string function = lock_function_in(waiter);
+    bool is_conditions = function.starts_with("pthread_cond_") || function.starts_with("cnd_");
+    if (is_conditions && !is_in_holdfast(waiter))
+        return !is_in_musl(waiter) && (look & HF_FUTEX_BY_BITSET) == 0;
+    return !is_in_musl(waiter);
+}
 
 wait_kind kind_of(const call_chain &waiter, const std::string &symbol, bool for_lock) {
     if (is_gil(waiter, symbol))

@@ -24,7 +24,11 @@ struct wait_kind {
     bool parks = false;
 };
 
-// `for_lock`: the kernel saw a word that looks like a lock's.
+// Is a sleep that looks like one for a lock (enum hf_futex_look) for a lock? What else is expected to be 2 is told from
+// that by the function that sleeps.
+bool is_for_lock(const call_chain &waiter, std::uint32_t look);
+
+// `for_lock`: as above.
 wait_kind kind_of(const call_chain &waiter, const std::string &symbol, bool for_lock);
 
 // Two words of one object have the same: glibc's condition variables and reader-writer locks sleep at several.

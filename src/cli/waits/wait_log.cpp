@@ -24,7 +24,7 @@ std::uint64_t waited_for(const hf_wait_event &event, const call_chain &chain, co
     std::uint64_t bytes = std::min<std::uint64_t>(stack.bytes, sizeof(stack.content));
     bool is_on_stack = bytes >= sizeof(condition) && at >= stack.from && at - stack.from <= bytes - sizeof(condition);
     bool is_condition = is_in_holdfast(chain) && lock_function_in(chain).starts_with("pthread_cond_");
-    if (event.for_lock || !is_on_stack || !is_condition)
+    if ((event.look & HF_FUTEX_OF_LOCK) != 0 || !is_on_stack || !is_condition)
         return event.address;
     std::memcpy(&condition, stack.content + (at - stack.from), sizeof(condition));
     return condition != 0 ? condition : event.address;
@@ -34,7 +34,6 @@ lock_wait begun(const hf_wait_event &event) {
     return {.process = {.pid = static_cast<pid_t>(event.process), .started_ns = event.process_started_ns},
             .waiter = event.waiter,
             .address = event.address,
-            .for_lock = event.for_lock != 0,
             .weight = event.weight,
             .begun_ns = event.begun_ns};
 }
@@ -129,8 +128,10 @@ void wait_log::take(const hf_wait_event &event, const hf_stack *stack, const sin
         if (is_new)
             symbol->second = stacks_.name_of_data(wait.process, wait.address);
         // Reader-writer locks' words do not look like locks'.
-        wait_kind kind = kind_of(stacks_.chain(wait.waits_at), symbol->second, wait.for_lock);
-        wait.for_lock = kind.is == wait_class::lock && (wait.for_lock || kind.name.empty());
+        const call_chain &chain = stacks_.chain(wait.waits_at);
+        bool looks_like_it = is_for_lock(chain, event.look);
+        wait_kind kind = kind_of(chain, symbol->second, looks_like_it);
+        wait.for_lock = kind.is == wait_class::lock && (looks_like_it || kind.name.empty());
         open_.insert_or_assign(key, wait);
         return;
     }

@@ -74,7 +74,7 @@ void wait_profile::sum::add(std::uint64_t weight, std::uint64_t ns) {
 
 void wait_profile::add(const lock_wait &wait) {
     sums_there &here = words_[{wait.process, wait.address}][wait.waits_at];
-    here.for_lock |= wait.for_lock;
+    here.for_lock = wait.for_lock && (here.for_lock || here.all.seen == 0);
     here.all.add(wait.weight, wait.took_ns());
     here.longest_ns = std::max(here.longest_ns, wait.took_ns());
     for (const wait_for_holder &each : wait.held_by)
@@ -123,8 +123,10 @@ std::vector<wait_profile::group> wait_profile::groups_of(const watched_process &
     std::map<std::tuple<wait_class, std::string, std::uint64_t>, group> found;
     for (auto word = words_.lower_bound({process, 0}); word != words_.end() && word->first.first == process; ++word) {
         std::string symbol = names.symbol_at(process, word->first.second);
+        // A count that is 2 in passing is no lock.
+        bool looks_like_lock = std::ranges::all_of(word->second, [](const auto &each) { return each.second.for_lock; });
         for (const auto &[chain, sums] : word->second) {
-            wait_kind kind = kind_of(names.chain(chain), symbol, sums.for_lock);
+            wait_kind kind = kind_of(names.chain(chain), symbol, looks_like_lock);
             std::uint64_t object = kind.name.empty() ? object_of(kind, word->first.second) : 0;
             // A word that nothing is known of but its name is one thing, wherever it is waited for.
             group &of = found.try_emplace({kind.is, kind.name, object}, group{.kind = kind, .members = {}, .sums = {}})

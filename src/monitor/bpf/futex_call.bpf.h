@@ -6,6 +6,8 @@
 
 #include "monitor/bpf/kernel_types.h"
 
+#include "monitor/bpf/futex_look.h"
+
 #include <bpf/bpf_helpers.h>
 
 #include <bpf/bpf_core_read.h>
@@ -37,7 +39,6 @@ enum {
     LOCK_PI2 = 13,
     COMMAND_MASK = 0x7f
 };
-enum { EXPECTED_BY_LOCKS = 2 };
 
 // Numbers of the current thread in the loader's namespace; 0 when it is not in it.
 static void numbers_of_current(struct bpf_pidns_info *numbers) {
@@ -53,6 +54,7 @@ static void numbers_of_current(struct bpf_pidns_info *numbers) {
 // What a thread sleeps for.
 struct futex_wait {
     uint64_t address;
+    uint32_t look; // enum hf_futex_look
     bool for_lock;
 };
 
@@ -70,14 +72,18 @@ static bool sleeps_in_futex(struct task_struct *task, struct futex_wait *wait) {
     wait->address = FIRST_ARGUMENT_OF(registers);
     uint64_t second = SECOND_ARGUMENT_OF(registers);
     if (number == NR_FUTEX_WAIT) {
-        wait->for_lock = (uint32_t)second == EXPECTED_BY_LOCKS;
+        wait->look = hf_futex_look_of(second);
+        wait->for_lock = wait->look != 0;
         return true;
     }
     uint32_t command = second & COMMAND_MASK;
     uint32_t expected = THIRD_ARGUMENT_OF(registers);
     bool inherits = command == LOCK_PI || command == LOCK_PI2;
     bool waits = command == WAIT || command == WAIT_BITSET;
-    wait->for_lock = inherits || (waits && expected == EXPECTED_BY_LOCKS);
+    wait->look = inherits ? HF_FUTEX_INHERITS : waits ? hf_futex_look_of(expected) : 0;
+    wait->for_lock = wait->look != 0;
+    if (command == WAIT_BITSET)
+        wait->look |= HF_FUTEX_BY_BITSET;
     return inherits || waits || command == WAIT_REQUEUE_PI;
 }
 

@@ -22,7 +22,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct sleep_mark {
     struct hf_futex_key key;
     uint64_t since_ns; // 0: awake
-    bool for_lock;
+    uint32_t look;
 };
 
 // On a thread.
@@ -48,7 +48,7 @@ static void note_sleep(struct task_struct *task) {
     struct futex_wait wait = {};
     if (!sleeps_in_futex(task, &wait))
         return;
-    struct sleep_mark found = {.key = {.address = wait.address}, .for_lock = wait.for_lock};
+    struct sleep_mark found = {.key = {.address = wait.address}, .look = wait.look};
     struct bpf_pidns_info numbers = {};
     numbers_of_current(&numbers);
     found.key.pid = numbers.tgid;
@@ -76,7 +76,7 @@ static uint32_t bucket_of(uint64_t value) {
     return bucket;
 }
 
-static void count_sleep(const struct hf_futex_key *key, uint64_t took_ns, bool for_lock) {
+static void count_sleep(const struct hf_futex_key *key, uint64_t took_ns, uint32_t look) {
     struct hf_futex_totals *sum = bpf_map_lookup_elem(&totals, key);
     if (!sum) {
         static const struct hf_futex_totals none;
@@ -88,10 +88,12 @@ static void count_sleep(const struct hf_futex_key *key, uint64_t took_ns, bool f
         return;
     }
     __sync_fetch_and_add(&sum->sleeps, 1);
-    if (!for_lock)
+    if ((look & HF_FUTEX_OF_LOCK) == 0)
         return;
     __sync_fetch_and_add(&sum->lock_waits, 1);
     __sync_fetch_and_add(&sum->lock_waited_ns, took_ns);
+    if (look & HF_FUTEX_IS_TWO)
+        __sync_fetch_and_add(&sum->twos, 1);
     if (took_ns > sum->longest_ns) // of two that end at once one may be lost
         sum->longest_ns = took_ns;
     __sync_fetch_and_add(element(sum->bucket, bucket_of(took_ns)), 1);
@@ -104,9 +106,9 @@ static void count_end_of_sleep(struct task_struct *task) {
     uint64_t took_ns = bpf_ktime_get_ns() - mark->since_ns;
     mark->since_ns = 0;
     struct hf_futex_key key = mark->key;
-    count_sleep(&key, took_ns, mark->for_lock);
+    count_sleep(&key, took_ns, mark->look);
     key.address = 0;
-    count_sleep(&key, took_ns, mark->for_lock);
+    count_sleep(&key, took_ns, mark->look);
 }
 
 // Of a sleep that nobody has seen begin: it counts from now on. A thread that comes back between our look at its state
@@ -117,7 +119,7 @@ static bool mark_old_sleep(struct task_struct *task, const struct futex_wait *wa
     mark->key.pid = task->tgid;
     mark->key.address = wait->address;
     mark->key.started_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-    mark->for_lock = true;
+    mark->look = wait->look;
     mark->since_ns = bpf_ktime_get_ns();
     if (is_asleep(task))
         return true;
@@ -137,7 +139,7 @@ int sleepers(struct bpf_iter__task *at) {
     bool is_known = mark->since_ns != 0 && mark->key.address == wait.address;
     if (!is_known && !mark_old_sleep(task, &wait, mark))
         return 0;
-    struct hf_futex_sleeper found = {.key = mark->key, .since_ns = mark->since_ns};
+    struct hf_futex_sleeper found = {.key = mark->key, .since_ns = mark->since_ns, .look = mark->look};
     if (found.since_ns != 0) // it may have come back
         bpf_seq_write(at->meta->seq, &found, sizeof(found));
     return 0;

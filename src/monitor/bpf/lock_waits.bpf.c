@@ -211,7 +211,7 @@ static void wait_begins(struct task_struct *task) {
                                    .waiter = numbers.pid,
                                    .thread = numbers.pid,
                                    .weight = weight,
-                                   .for_lock = wait.for_lock};
+                                   .look = wait.look};
     mark->is_open = tell_with_stack(task, &begins);
     mark->is_released = 0;
     mark->event = begins;
@@ -343,7 +343,7 @@ int meet_sleepers(struct bpf_iter__task *at) {
                                    .waiter = task->pid,
                                    .thread = task->pid,
                                    .weight = 1,
-                                   .for_lock = wait.for_lock};
+                                   .look = wait.look};
     told->event = begins;
     read_stack_of_sleeper(task, &told->stack);
     bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);

@@ -4,6 +4,8 @@
 #ifndef HF_MONITOR_BPF_WAIT_EVENTS_H
 #define HF_MONITOR_BPF_WAIT_EVENTS_H
 
+#include "monitor/bpf/futex_look.h"
+
 enum hf_wait_event_kind {
     HF_WAIT_BEGINS,      // of the waiter, with its stack
     HF_WAIT_RELEASED,    // of the thread that wakes it, with that one's stack
@@ -21,9 +23,9 @@ struct hf_wait_event {
     uint32_t kind;
     uint32_t process; // these as the loader's pid namespace has them
     uint32_t waiter;
-    uint32_t thread;   // that the event is of
-    uint32_t weight;   // so many waits this one stands for
-    uint32_t for_lock; // 0: for a condition, a join, a timer, or what nobody can tell
+    uint32_t thread; // that the event is of
+    uint32_t weight; // so many waits this one stands for
+    uint32_t look;   // enum hf_futex_look; no bit of HF_FUTEX_OF_LOCK: for a condition, a join, a timer
 };
 
 enum { HF_STACK_BYTES = 8192, HF_STACK_REGISTERS = 33 };

@@ -26,16 +26,17 @@ protected:
                 .at_ns = at_ns,
                 .address = some_lock,
                 .process_started_ns = 1,
+                .held_since_ns = 0,
                 .kind = kind,
                 .process = static_cast<std::uint32_t>(getpid()),
                 .waiter = waiter,
                 .thread = waiter,
                 .weight = 1,
-                .for_lock = 1};
+                .look = HF_FUTEX_IS_TWO};
     }
     void begins(std::uint32_t waiter, std::uint64_t at_ns, bool for_lock = true) {
         hf_wait_event event = event_of(HF_WAIT_BEGINS, waiter, at_ns, at_ns);
-        event.for_lock = for_lock;
+        event.look = for_lock ? HF_FUTEX_IS_TWO : 0;
         log_.take(event, &nowhere_, keep_);
     }
     void released(std::uint32_t waiter, std::uint64_t begun_ns, std::uint32_t by, std::uint64_t at_ns,
