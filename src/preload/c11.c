@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // C11's mtx_* and cnd_*: pthread_mutex_t and pthread_cond_t by other names, as in glibc, whose own functions reach its
-// pthread_* past the interposer. cnd_init and cnd_destroy are glibc's, to which pthread_cond_init and _destroy pass
-// on, too.
+// pthread_* past the interposer. cnd_init and cnd_destroy are glibc's, as pthread_cond_init and _destroy are.
 #include <errno.h>
 #include <threads.h>
 

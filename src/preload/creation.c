@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// pthread_mutex_init, pthread_rwlock_init, pthread_cond_init and pthread_spin_init: glibc's, which Holdfast's locks
-// need no more than, a mark where the object is to stay glibc's (policy.h), and a note of who called
-// (observe/creation_sites.h). A mutex or a reader-writer lock may have a rule for its caller (lock_rules.h). A lock of
-// static storage needs none of them, and has a name; C++'s std::mutex calls none.
+// pthread_mutex_init, pthread_rwlock_init and pthread_spin_init: glibc's, which Holdfast's locks need no more than, a
+// mark where the object is to stay glibc's (policy.h), and a note of who called (observe/creation_sites.h). A mutex or
+// a reader-writer lock may have a rule for its caller (lock_rules.h). A lock of static storage needs none of them, and
+// has a name; C++'s std::mutex calls none.
 #include <pthread.h>
 
 #include "observe/observation.h"
@@ -38,26 +38,14 @@ static int interposed_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlock
     return error;
 }
 
-// Passed on. A library that was linked without libc (drd's) asks for no version, and gets the one of before 2.3.2 from
-// glibc, which zeroes the first word only; but ours of the others.
-static int interposed_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) {
-    return hf_glibc()->cond_init(cond, attributes);
-}
-
 static int interposed_spin_init(pthread_spinlock_t *spin, int shared) {
     int error = hf_glibc()->spin_init(spin, shared);
     hf_note_creation((const void *)spin, __builtin_return_address(0));
     return error;
 }
 
-static int interposed_cond_destroy(pthread_cond_t *cond) {
-    return hf_glibc()->cond_destroy(cond);
-}
-
-HF_EXPORT(interposed_cond_destroy, pthread_cond_destroy, HF_GLIBC_2_3_2);
 HF_EXPORT(interposed_mutex_init, pthread_mutex_init, HF_GLIBC_FIRST);
 HF_EXPORT(interposed_mutex_init, __pthread_mutex_init, HF_GLIBC_FIRST);
 HF_EXPORT_TWICE(interposed_rwlock_init, pthread_rwlock_init, HF_GLIBC_FIRST, "GLIBC_2.34");
 HF_EXPORT(interposed_rwlock_init, __pthread_rwlock_init, HF_GLIBC_FIRST);
-HF_EXPORT(interposed_cond_init, pthread_cond_init, HF_GLIBC_2_3_2);
 HF_EXPORT_TWICE(interposed_spin_init, pthread_spin_init, HF_GLIBC_FIRST, "GLIBC_2.34");

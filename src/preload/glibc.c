@@ -25,9 +25,10 @@ static void *symbol(const char *name, const char *version) {
 // The clock variants are younger than glibc 2.30; a program that runs on an older one can't call them.
 static void find(void) {
     struct hf_glibc in = {0};
-#define HF_GLIBC_FUNCTION(result, name, version, ...) *(void **)&in.name = symbol("pthread_" #name, version);
+#define HF_GLIBC_FUNCTION_AS(result, member, name, version, ...)                                                       \
+    *(void **)&in.member = symbol("pthread_" #name, version);
 #include "preload/glibc_functions.def"
-#undef HF_GLIBC_FUNCTION
+#undef HF_GLIBC_FUNCTION_AS
     if (!in.mutex_lock || !in.mutex_unlock || !in.cond_wait || !in.rwlock_unlock || !in.barrier_wait) {
         fprintf(stderr, "holdfast: glibc's pthread functions are not found: run the program without holdfast\n");
         abort();

@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <time.h>
 
-#define HF_GLIBC_FUNCTION(result, name, version, ...) result (*name)(__VA_ARGS__);
+#include "preload/symbol_version.h" // which functions there are
+
+#define HF_GLIBC_FUNCTION_AS(result, member, name, version, ...) result (*member)(__VA_ARGS__);
 struct hf_glibc {
 #include "preload/glibc_functions.def"
 };
-#undef HF_GLIBC_FUNCTION
+#undef HF_GLIBC_FUNCTION_AS
 
 // Has the program ThreadSanitizer's runtime? It has to see every lock and unlock, or it reports races that are none. It
 // comes after us, so "glibc's functions" are its own then, and everything is passed on to them.

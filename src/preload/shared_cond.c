@@ -66,20 +66,29 @@ static int come_back(struct owed *owed, int error) {
     return error;
 }
 
-int hf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+int hf_wait_by_glibcs(hf_glibcs_wait *wait, pthread_cond_t *cond, pthread_mutex_t *mutex) {
     if (!hf_mutex_is_interposed(hf_mutex_in(mutex))) // there is nothing to say
-        return hf_glibc()->cond_wait(cond, mutex);
+        return wait(cond, mutex);
     __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
     stand_aside(&owed, mutex);
-    return come_back(&owed, hf_glibc()->cond_wait(cond, mutex));
+    return come_back(&owed, wait(cond, mutex));
+}
+
+int hf_timedwait_by_glibcs(hf_glibcs_timedwait *wait, pthread_cond_t *cond, pthread_mutex_t *mutex,
+                           const struct timespec *at) {
+    if (!hf_mutex_is_interposed(hf_mutex_in(mutex))) // there is nothing to say
+        return wait(cond, mutex, at);
+    __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
+    stand_aside(&owed, mutex);
+    return come_back(&owed, wait(cond, mutex, at));
+}
+
+int hf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+    return hf_wait_by_glibcs(hf_glibc()->cond_wait, cond, mutex);
 }
 
 int hf_shared_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
-    if (!hf_mutex_is_interposed(hf_mutex_in(mutex))) // there is nothing to say
-        return hf_glibc()->cond_timedwait(cond, mutex, at);
-    __attribute__((cleanup(unwound))) struct owed owed = {.counted_on = NULL};
-    stand_aside(&owed, mutex);
-    return come_back(&owed, hf_glibc()->cond_timedwait(cond, mutex, at));
+    return hf_timedwait_by_glibcs(hf_glibc()->cond_timedwait, cond, mutex, at);
 }
 
 int hf_shared_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at) {
