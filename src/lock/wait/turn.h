@@ -55,12 +55,15 @@ static inline bool hf_turn_is_over(const struct hf_turn *turn, uint64_t now_ns) 
 }
 
 // The thread has yielded. After a long time: whoever had the CPU does not give it away, and may be another process,
-// which the kernel gives its part in any case. The turn is as much longer.
+// which the kernel gives its part in any case, and by the yield what the own process had left of a slice. The turn is
+// as much longer; beside another process so much longer that yields to it cost little.
 static inline void hf_turn_begin_after_yield(struct hf_turn *turn, uint64_t since_ns, uint64_t now_ns) {
     uint64_t took_ns = hf_ns_since(since_ns, now_ns);
     hf_turn_begin(turn, now_ns);
-    if (took_ns >= HF_TURN_LONG_YIELD_US * UINT64_C(1000))
-        hf_store_relaxed(&turn->began_us, hf_turn_time(now_ns + took_ns));
+    if (took_ns < HF_TURN_LONG_YIELD_US * UINT64_C(1000))
+        return;
+    unsigned as_long = hf_cpu_contention(now_ns) == HF_CPU_FOREIGN ? HF_TURN_BESIDE_FOREIGN : 1;
+    hf_store_relaxed(&turn->began_us, hf_turn_time(now_ns + as_long * took_ns));
 }
 
 // False while a long yield is made up for.
@@ -71,7 +74,7 @@ static inline bool hf_turn_has_begun(const struct hf_turn *turn, uint64_t now_ns
 // A look: is the turn over? If it is not, it goes on, or begins anew for a thread that works besides.
 static inline bool hf_turn_ends(struct hf_turn *turn, uint64_t now_ns) {
     uint32_t since_us = hf_turn_time(now_ns) - hf_load_relaxed(&turn->looked_us);
-    if (since_us > HF_TURN_US)
+    if (since_us > HF_TURN_US && hf_turn_has_begun(turn, now_ns))
         hf_turn_begin(turn, now_ns);
     hf_store_relaxed(&turn->looked_us, hf_turn_time(now_ns));
     return hf_turn_is_over(turn, now_ns);

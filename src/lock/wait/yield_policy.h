@@ -22,7 +22,8 @@
 // them: of those that work, and of those that wait for the lock and have waited for longer. The scheduler would give
 // them the CPU after a slice of milliseconds. So it yields at each sample that does not get it the lock, whether it
 // would defer or finds the word held; a switch takes a microsecond or two. A yield that took 2 ms and more was to a
-// thread that does not give the CPU away, and may be another process: then it polls for as long before the next one.
+// thread that does not give the CPU away: then it polls for as long before the next one, and for longer beside another
+// process (hf_turn_begin_after_yield).
 //
 // wait.P4  A waiter that has yielded takes the word when it is FREE. Yields count in wait.P3.
 //

@@ -3,7 +3,8 @@
 // (BeginsAnewForOneThatWorks), with its work not asked for (BeginsAnewForOneThatHasSignalled), with hf_yield left out
 // (PollersUnderALockGiveWay), with a yield whatever is held (ThatHoldsALockGoesOn), and with an end of which nothing is
 // kept, or which is kept for good (AreKnownToEnd); with the monitor's word before the number of threads
-// (ThreadsOfTheOwnProcessComeFirst).
+// (ThreadsOfTheOwnProcessComeFirst); with a look that ends what is made up for, and with other processes treated as own
+// threads (the two cases after IsLongAfterALongYieldAlone).
 #include <future>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -57,6 +58,33 @@ TEST(turn, IsLongAfterALongYieldAlone) {
     EXPECT_FALSE(hf_turn_has_begun(&own, long_ns + 2999 * us)) << "no yield until then";
     EXPECT_TRUE(hf_turn_has_begun(&own, long_ns + 3000 * us));
     EXPECT_TRUE(hf_turn_is_over(&own, long_ns + (3000 + HF_TURN_US) * us));
+}
+
+TEST(turn, IsAsLongAsItWasToBeAlthoughTheThreadWasPreempted) {
+    hf_turn own{};
+    constexpr std::uint64_t since_ns = 5000 * us, yielded_ns = since_ns + 3000 * us;
+    hf_turn_begin_after_yield(&own, since_ns, yielded_ns);
+    EXPECT_FALSE(hf_turn_ends(&own, yielded_ns + 2000 * us));
+    EXPECT_FALSE(hf_turn_has_begun(&own, yielded_ns + 2999 * us));
+    EXPECT_FALSE(hf_turn_ends(&own, yielded_ns + (3000 + HF_TURN_US + 1) * us)) << "that look begins another";
+}
+
+TEST(turn, IsLongestAfterAYieldToAnotherProcess) {
+    hf_hint_page page{};
+    page.monitor_state = HF_MONITOR_ALIVE;
+    constexpr std::uint64_t since_ns = 5000 * us, brief_ns = since_ns + 1000 * us, long_ns = since_ns + 3000 * us;
+    for (hf_hint_cpu &cpu : page.cpu) {
+        cpu.runnable = 2;
+        cpu.shared_ns = since_ns;
+    }
+    hf_hint_listen_to(&page);
+    hf_turn own{};
+    hf_turn_begin_after_yield(&own, since_ns, long_ns);
+    EXPECT_FALSE(hf_turn_has_begun(&own, long_ns + HF_TURN_BESIDE_FOREIGN * 3000 * us - us));
+    EXPECT_TRUE(hf_turn_has_begun(&own, long_ns + HF_TURN_BESIDE_FOREIGN * 3000 * us));
+    hf_turn_begin_after_yield(&own, since_ns, brief_ns);
+    EXPECT_TRUE(hf_turn_has_begun(&own, brief_ns)) << "it gives the CPU back";
+    hf_hint_listen_to(nullptr);
 }
 
 TEST(turn, GoesOnWhenItsTimeStartsAgain) {
