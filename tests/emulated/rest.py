@@ -39,10 +39,11 @@ def has_cases(program):
     return b"gtest_list_tests" in Path(program).read_bytes()
 
 
-def cases_among(test, words, patterns):
-    """How many of the test's cases these patterns name, as it says itself. `words`: by an emulator."""
-    listed = subprocess.run([*words, "--gtest_list_tests"], capture_output=True, text=True, timeout=LISTING_LIMIT_S,
-                            env={**os.environ, "GTEST_FILTER": ":".join(patterns)}, cwd=test.folder, check=False)
+def cases_among(test, patterns):
+    """How many of the test's cases these patterns name, as it says itself."""
+    listed = subprocess.run([*test.command, "--gtest_list_tests"], capture_output=True, text=True, cwd=test.folder,
+                            env={**os.environ, "GTEST_FILTER": ":".join(patterns)}, timeout=LISTING_LIMIT_S,
+                            check=False)
     return sum(line.startswith("  ") for line in listed.stdout.splitlines())
 
 
@@ -54,9 +55,8 @@ def command(test, build, patterns):
     return Command(test.name, (), LIMIT_S, f"env {line}")
 
 
-def commands(tests, left, build, emulated):
-    """Those of the tests that are left out as a whole, and of those that are left out in part. `emulated`: a test's
-    command by the emulator."""
+def commands(tests, left, build):
+    """Those of the tests that are left out as a whole, and of those that are left out in part."""
     chosen = []
     for test in tests:
         program = of_the_build(test.command)[0]
@@ -65,6 +65,6 @@ def commands(tests, left, build, emulated):
             continue
         if left.tests.fullmatch(test.name):
             chosen.append(command(test, build, ()))
-        elif not filtered and has_cases(program) and cases_among(test, emulated(test.command), left.cases):
+        elif not filtered and has_cases(program) and cases_among(test, left.cases):
             chosen.append(command(test, build, left.cases))
     return chosen

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """QEMU: this machine's, or, where that is too old, Debian 12's backport of a newer one, unpacked into the cache.
 
-Too old to be a machine is one that divides its time by its timers alone (before 8.1, with icount): the first virtual
-CPU runs to the next timer, and the others get what it leaves. A kernel whose first CPU waits for another without a
-PAUSE hangs then: Linux 6.1 when it starts its second CPU. Too old to run programs is one that takes
-madvise(MADV_WIPEONFORK) for a wish (before 8.0): a forked child finds its page as its parent had it."""
+Too old is one that divides a machine's time by its timers alone (before 8.1, with icount): the first virtual CPU runs
+to the next timer, and the others get what it leaves. A kernel whose first CPU waits for another without a PAUSE hangs
+then: Linux 6.1 when it starts its second CPU."""
 
 import re
 import shutil
@@ -15,22 +14,10 @@ from pathlib import Path
 from archive import Archive
 from kernels import locked
 
+DIVIDES_TIME = (8, 1)
 BACKPORTS = ("bookworm-backports",)
-
-
-@dataclass(frozen=True)
-class Needed:
-    """What an emulator has to be, and its packages; their libraries are those of this machine's QEMU."""
-    since: tuple        # version
-    packages: tuple
-    firmware: bool      # whether it looks for any
-
-
-EMULATORS = {
-    "qemu-system-x86_64": Needed((8, 1), ("qemu-system-x86", "qemu-system-data", "seabios"), True),
-    "qemu-system-aarch64": Needed((8, 1), ("qemu-system-arm", "qemu-system-data", "seabios"), True),
-    "qemu-aarch64-static": Needed((8, 0), ("qemu-user-static", "qemu-user"), False),
-}
+ALSO_NEEDED = ("qemu-system-data", "seabios")     # the firmware; libraries are those of this machine's QEMU
+PACKAGES = {"qemu-system-x86_64": "qemu-system-x86", "qemu-system-aarch64": "qemu-system-arm"}
 
 
 class NoEmulator(Exception):
@@ -39,7 +26,7 @@ class NoEmulator(Exception):
 
 @dataclass(frozen=True)
 class Emulator:
-    """How it is called, with the folders of its firmware, if it has any."""
+    """How it is called, with the folders of its firmware."""
     words: tuple
 
 
@@ -57,7 +44,7 @@ def version_of(program):
 
 
 def _unpacked(name, cache, architecture):
-    needed, home = EMULATORS[name], cache / name
+    home = cache / name
     program = home / "usr" / "bin" / name
     with locked(cache / f"{name}.lock"):
         if not program.exists():
@@ -65,15 +52,12 @@ def _unpacked(name, cache, architecture):
             archive.update()
             fresh = cache / f"{name}.new"
             shutil.rmtree(fresh, ignore_errors=True)
-            for package in needed.packages:
+            for package in (PACKAGES[name], *ALSO_NEEDED):
                 archive.unpack(package, fresh)
             shutil.rmtree(home, ignore_errors=True)
             fresh.rename(home)
-    if version_of(program) < needed.since:
-        raise NoEmulator(f"{name} of Debian 12's backports does not run here: install QEMU "
-                         f"{'.'.join(map(str, needed.since))} or newer")
-    if not needed.firmware:
-        return Emulator((str(program),))
+    if version_of(program) < DIVIDES_TIME:
+        raise NoEmulator(f"{name} of Debian 12's backports does not run here: install QEMU 8.1 or newer")
     share = home / "usr" / "share"
     return Emulator((str(program), "-L", str(share / "qemu"), "-L", str(share / "seabios"), "-L", "/usr/share/qemu"))
 
@@ -83,6 +67,4 @@ def found(name, cache, architecture):
     here = shutil.which(name)
     if not here:
         raise NoEmulator(f"{name} is not installed")
-    if version_of(here) >= EMULATORS[name].since:
-        return Emulator((here,))
-    return _unpacked(name, Path(cache), architecture)
+    return Emulator((here,)) if version_of(here) >= DIVIDES_TIME else _unpacked(name, Path(cache), architecture)
