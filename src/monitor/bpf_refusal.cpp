@@ -122,7 +122,8 @@ std::string advice_on_rights() {
         return "rights do not count for BPF in a user namespace, such as a rootless container's: run holdfast outside "
                "of it";
     if (!own.has_capabilities())
-        return "run as root, or give the holdfast binary CAP_BPF and CAP_PERFMON";
+        return geteuid() == 0 ? "root lacks CAP_BPF and CAP_PERFMON here: let its container or service have both"
+                              : "run as root, or give the holdfast binary CAP_BPF and CAP_PERFMON";
     if (lockdown() == "confidentiality")
         return "the kernel is locked down (/sys/kernel/security/lockdown says confidentiality): boot without it, or "
                "with lockdown=integrity";

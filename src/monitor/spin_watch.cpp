@@ -53,7 +53,8 @@ std::string advice_on_clock(int error) {
         return own_bpf_rights().has_capabilities()
                    ? "the rights are there, so a container's filter or a security module refuses perf_event_open(2): "
                      "let it through"
-                   : "run as root, or with CAP_PERFMON";
+               : geteuid() == 0 ? "root lacks CAP_PERFMON here: let its container or service have it"
+                                : "run as root, or with CAP_PERFMON";
     if (error == ENOSYS || error == ENOENT)
         return "use a kernel built with CONFIG_PERF_EVENTS, and a container that lets perf_event_open(2) through";
     return "see 'holdfast doctor --verbose'";

@@ -118,6 +118,16 @@ def test_rights_in_a_user_namespace_do_not_count():
     assert "user namespace" in said and "run as root" not in said and "sudo" not in said
 
 
+# As in a container. Shown able to fail: advice for users.
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+def test_root_without_the_rights_is_not_told_to_be_root():
+    command = ["setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin", COMMAND, "doctor"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "uid 0; CAP_BPF no, CAP_PERFMON no" in result.stdout and "mode: blocking" in result.stdout, result
+    assert "let its container or service have both" in result.stdout
+    assert not any(advice in result.stdout for advice in ("as root", "sudo", "setcap"))
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to give rights up")
 def test_without_rights_it_says_so_and_what_to_do(installed_for_all):
     result = subprocess.run(without_rights(installed_for_all, "doctor"), capture_output=True, text=True, check=False)

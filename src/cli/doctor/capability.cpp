@@ -67,6 +67,7 @@ capability privileges() {
                                   own.in_user_namespace ? "; in a user namespace, where they do not count" : ""),
             .remedy = own.suffice()           ? ""
                       : own.in_user_namespace ? "run holdfast outside of the user namespace (a rootless container?)"
+                      : geteuid() == 0        ? "let root's container or service have CAP_BPF and CAP_PERFMON"
                                               : "use sudo, or: setcap cap_bpf,cap_perfmon=ep on the holdfast binary",
             .for_monitor = true};
 }
