@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT / "tests" / "vm"))
 
 import jobs
 import kernels
+import machine
 import modules
 import source
 from initramfs import Cpio
@@ -33,19 +34,22 @@ class WithModules(Laboratory):
 
 
 class WithOwnKernel(Laboratory):
-    """Machines under the kernel of the last build of a configuration. words: what its command line gets, too."""
+    """Machines under the kernel of the last build of a configuration. words: what its command line gets, too; files:
+    what the guest has besides, {its path there: its path here}."""
 
-    def __init__(self, configuration, build, words="", with_modules=False):
+    def __init__(self, configuration, build, words="", with_modules=False, files=None, mips=machine.MIPS):
         super().__init__(ROOT, build)
         self.configuration = configuration
         self.with_modules = with_modules
-        self.boards = {name: dataclasses.replace(board, words=words) for name, board in self.boards.items()}
+        self.files = files or {}
+        self.boards = {name: dataclasses.replace(board, words=words, mips=mips) for name, board in self.boards.items()}
 
     def initrd(self, plan, commands, shell=False):
         """A shell has what every guest has: nothing else need be built for it."""
         file = super().initrd(plan, [] if shell else commands, shell)
         if self.with_modules:
             _add_modules(file, source.folder(self.configuration, WORK), WORK / f"{self.configuration.name}-modules")
+        _add_files(file, self.files)
         return file
 
     def kernel(self, plan):
@@ -56,12 +60,16 @@ class WithOwnKernel(Laboratory):
         return found
 
 
-def _add_modules(file, headers, work):
+def _add_files(initrd, files):
     archive = Cpio()
-    for module in modules.build(headers, work):
-        archive.file(f"modules/{module.name}", module.read_bytes(), 0o644)
-    with open(file, "ab") as archives:
+    for there, here in files.items():
+        archive.file(there, here.read_bytes(), 0o644)
+    with open(initrd, "ab") as archives:
         archives.write(archive.finished())
+
+
+def _add_modules(initrd, headers, work):
+    _add_files(initrd, {f"modules/{module.name}": module for module in modules.build(headers, work)})
 
 
 def carry_out(laboratory, plan, line, show=print):

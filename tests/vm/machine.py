@@ -3,7 +3,7 @@
 
 The guest's clock counts its instructions and skips what it sleeps (icount): so neither a busy host nor a kernel that
 measures its clock there changes what a guest sees, and a test that passes once passes. All virtual CPUs take turns on
-one host thread, together with 125 million instructions a second of their time: a slow machine."""
+one host thread, together with MIPS million instructions a second of their time: a slow machine."""
 
 import os
 import selectors
@@ -16,7 +16,8 @@ from report import MARK, Report
 BOOT_LIMIT_S = 3600   # to the first line of the report: 5 s when nothing else runs, a minute with a whole system
 GRACE_S = 300         # what a command may take longer than its limit, which the guest itself keeps by its own clock;
 SLOWER = 10           # and that runs so much slower than ours, where others use the CPU
-INSTRUCTIONS_AS_CLOCK = ("-icount", "shift=3,sleep=off")    # 2^3 ns each
+MIPS = 125
+MIPS_KNOWN = (1000, 500, 250, 125)  # 2^0 to 2^3 ns for an instruction
 CPUS_OF_A_BOOT = 8    # with more, all but the first start when the kernel is up: until its clock is, idle ones tick
 CLOCK_OF_HOST = ("-accel", "tcg,thread=single")              # for people: else the time rushes on while they think
 
@@ -29,11 +30,16 @@ class Board:
     console: str
     port: str
     words: str = ""     # of the kernel's command line, besides those that every guest has
+    mips: int = MIPS    # of all CPUs together
 
     @property
     def shared(self):
         """Whether there is one serial port for both."""
         return self.console == self.port
+
+    @property
+    def instructions_as_clock(self):
+        return ("-icount", f"shift={MIPS_KNOWN.index(self.mips)},sleep=off")
 
 
 BOARDS = {
@@ -115,7 +121,7 @@ def boot(emulator, board, vmlinuz, initrd, cpus, memory_mib, console_log, limits
     report = Report()
     process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL",
                                 *command_line(emulator, board, vmlinuz, initrd, cpus, memory_mib,
-                                              INSTRUCTIONS_AS_CLOCK), *serial],
+                                              board.instructions_as_clock), *serial],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         trouble = _follow(_Lines(process.stdout.fileno()), limits, report, on_line)
