@@ -42,10 +42,12 @@ bool hf_rseq_area_enlarge(void) {
     if (has_own_area || !glibcs || wanted <= HF_RSEQ_FIRST_BYTES || wanted > sizeof(own_area) ||
         alignment > _Alignof(struct hf_rseq_area))
         return false;
-    if (hf_sys_rseq(glibcs, HF_RSEQ_FIRST_BYTES, HF_RSEQ_UNREGISTER, RSEQ_SIG) != 0)
+    // glibc registers none for a thread that was made by one which has exchanged its own.
+    bool registered = hf_load_relaxed(&glibcs->cpu_id) < HF_RSEQ_NO_CPU;
+    if (registered && hf_sys_rseq(glibcs, HF_RSEQ_FIRST_BYTES, HF_RSEQ_UNREGISTER, RSEQ_SIG) != 0)
         return false;
     has_own_area = register_area(&own_area, wanted);
-    if (!has_own_area)
+    if (registered && !has_own_area)
         register_area(glibcs, HF_RSEQ_FIRST_BYTES);
     return has_own_area;
 }

@@ -6,7 +6,8 @@
 //                        <--the kernel refuses it---
 //
 // Linux 7.1 and later hear of time slices in areas of the latter kind alone, which glibc itself registers since 2.41.
-// While a thread has ours, glibc's says that it is not registered: whoever reads that one asks the kernel.
+// While a thread has ours, glibc's says that it is not registered: whoever reads that one asks the kernel. glibc takes
+// that for a kernel which refuses, and registers none for threads that this one makes: they get ours as well.
 //
 // Numbers and layout are Linux's (the user headers linux/rseq.h and linux/prctl.h), which older headers do not have.
 #ifndef HF_BASE_RSEQ_AREA_H
@@ -46,8 +47,8 @@ struct hf_rseq_area *hf_rseq_area_of_glibc(void);
 // The calling thread's. NULL: it has none.
 struct hf_rseq_area *hf_own_rseq_area(void);
 
-// Exchanges glibc's area for one of ours. False: the thread has ours already, its own is no area of 32 bytes, or the
-// kernel wants none that is larger, or more than we have; then all is as before.
+// Exchanges glibc's area for one of ours. False: the thread has ours already, its own is no area of 32 bytes, the
+// kernel wants none that is larger, or more than we have, or somebody else has registered one; then all is as before.
 bool hf_rseq_area_enlarge(void) __attribute__((cold));
 
 #ifdef __cplusplus

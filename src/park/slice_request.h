@@ -57,28 +57,43 @@ bool hf_slice_requests_are_heard(void);
 // From now on the kernel isn't asked for anything new, nor yielded to: what is to come may not survive that.
 void hf_slice_requests_forgo(void);
 
-// The first request of a thread.
+// Before the first request of a thread.
 void hf_slice_requests_begin(struct hf_slice_requests *own) __attribute__((cold, visibility("hidden")));
+
+// Whether the CPU was given up before the grant expired.
 bool hf_slice_give_back(void) __attribute__((cold, visibility("hidden")));
 
-static inline void hf_slice_request(void) {
-    struct hf_slice_requests *own = &hf_own_slice_requests;
-    if (HF_UNLIKELY(!own->control))
-        hf_slice_requests_begin(own);
-    hf_store_relaxed(&own->control->request, (uint8_t)1);
+// False: it would be the thread's first.
+static inline bool hf_slice_request_again(void) {
+    struct hf_slice_control *control = hf_own_slice_requests.control;
+    if (HF_UNLIKELY(!control))
+        return false;
+    hf_store_relaxed(&control->request, (uint8_t)1);
     hf_program_order();
+    return true;
 }
 
-// The outermost section has ended. Whether the slice was extended, and the caller has given the CPU up before the grant
-// expired.
-static inline bool hf_slice_done(void) {
+static inline void hf_slice_request(void) {
+    if (HF_LIKELY(hf_slice_request_again()))
+        return;
+    hf_slice_requests_begin(&hf_own_slice_requests);
+    hf_slice_request_again();
+}
+
+// The outermost section has ended. Whether the slice was extended: then hf_slice_give_back() is due.
+static inline bool hf_slice_ends_granted(void) {
     struct hf_slice_control *control = hf_own_slice_requests.control;
     if (HF_UNLIKELY(!control))
         return false; // another thread's section
     hf_program_order();
     hf_store_relaxed(&control->request, (uint8_t)0);
     hf_program_order();
-    return HF_UNLIKELY(hf_load_relaxed(&control->granted) != 0) && hf_slice_give_back();
+    return HF_UNLIKELY(hf_load_relaxed(&control->granted) != 0);
+}
+
+// The same. Whether the slice was extended, and the caller has given the CPU up before the grant expired.
+static inline bool hf_slice_done(void) {
+    return hf_slice_ends_granted() && hf_slice_give_back();
 }
 
 #ifdef __cplusplus

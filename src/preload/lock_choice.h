@@ -108,9 +108,19 @@ void hf_chosen_release(struct hf_mutex *mutex, struct hf_thread_record *self);
 void hf_chosen_after_release(const uint32_t *word, struct hf_thread_record *self, bool wakes);
 
 // A section of an EXTENDED mutex, or a try to begin one, has ended, and the thread's depth is what it was before.
-static inline void hf_extended_ends(const struct hf_thread_record *self) {
-    if (self->critical.critical_depth == 0 && HF_UNLIKELY(hf_slice_done()))
+// Whether hf_extended_give_back() is due.
+static inline bool hf_extended_ends_granted(const struct hf_thread_record *self) {
+    return self->critical.critical_depth == 0 && hf_slice_ends_granted();
+}
+
+static inline void hf_extended_give_back(void) {
+    if (hf_slice_give_back())
         hf_count_step(HF_COUNTED_SLICE_GIVEN_BACK);
+}
+
+static inline void hf_extended_ends(const struct hf_thread_record *self) {
+    if (HF_UNLIKELY(hf_extended_ends_granted(self)))
+        hf_extended_give_back();
 }
 
 // After a wait, in the section that the thread has now: the mutex's, or one around the wait.

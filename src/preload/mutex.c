@@ -167,21 +167,41 @@ static __attribute__((noinline)) int wait_for_extended(struct hf_mutex *mutex, s
     return 0;
 }
 
-static __attribute__((noinline)) int lock_extended(struct hf_mutex *mutex, struct hf_thread_record *self,
-                                                   uint32_t tid) {
-    hf_slice_request();
+static __attribute__((noinline)) int lock_extended(struct hf_mutex *mutex, struct hf_thread_record *self, uint32_t tid);
+
+static __attribute__((noinline, cold)) int lock_first_extended(struct hf_mutex *mutex, struct hf_thread_record *self,
+                                                               uint32_t tid) {
+    hf_slice_requests_begin(&hf_own_slice_requests);
+    return lock_extended(mutex, self, tid);
+}
+
+// It and unlock_extended call nothing but as their last act, either, hence need no frame.
+static int lock_extended(struct hf_mutex *mutex, struct hf_thread_record *self, uint32_t tid) {
+    if (HF_UNLIKELY(!hf_slice_request_again()))
+        return lock_first_extended(mutex, self, tid);
     if (HF_UNLIKELY(!hf_flexguard_try_own_word(&mutex->word, self)))
         return wait_for_extended(mutex, self);
     return count_as_owner(mutex, self, tid);
+}
+
+static __attribute__((noinline, cold)) int give_slice_back(void) {
+    hf_extended_give_back();
+    return 0;
+}
+
+static __attribute__((noinline)) int pay_and_end_extended(uint32_t *word, struct hf_thread_record *self,
+                                                          enum hf_word_owes owes) {
+    hf_flexguard_pay_and_note(word, self, owes);
+    hf_extended_ends(self);
+    return 0;
 }
 
 static __attribute__((noinline)) int unlock_extended(struct hf_mutex *mutex, struct hf_thread_record *self) {
     stop_being_owner(mutex);
     enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
     if (HF_UNLIKELY(owes || hf_observes(self)))
-        pay_and_note(&mutex->word, self, owes);
-    hf_extended_ends(self);
-    return 0;
+        return pay_and_end_extended(&mutex->word, self, owes);
+    return HF_UNLIKELY(hf_extended_ends_granted(self)) ? give_slice_back() : 0;
 }
 
 int hf_mutex_lock(pthread_mutex_t *posix) {
