@@ -99,19 +99,30 @@ void beat_until_stopped(const std::stop_token &stop, const bpf_program *beat) {
            !stop.stop_requested());
 }
 
+// Or would be, once it is made: nothing is made elsewhere.
+bool is_in_bpf_file_system(const std::filesystem::path &directory) {
+    std::error_code error;
+    std::filesystem::path there = std::filesystem::absolute(directory, error);
+    while (!std::filesystem::exists(there, error) && there != there.parent_path())
+        there = there.parent_path();
+    struct statfs where {};
+    return statfs(there.c_str(), &where) == 0 && where.f_type == BPF_FS_MAGIC;
+}
+
 } // namespace
 
 monitor_pins::monitor_pins(const std::string &directory) {
     if (directory.empty())
         return;
+    if (!is_in_bpf_file_system(directory)) {
+        why_none_ = directory + " is in no BPF file system: mount -t bpf bpf /sys/fs/bpf";
+        return;
+    }
     std::error_code error;
     std::filesystem::create_directories(directory, error);
     lock_ = descriptor(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    struct statfs where {};
-    if (!lock_ || fstatfs(lock_.get(), &where) != 0)
+    if (!lock_)
         why_none_ = directory + " can't be used: " + (error ? error.message() : std::strerror(errno));
-    else if (where.f_type != BPF_FS_MAGIC)
-        why_none_ = directory + " is in no BPF file system: mount -t bpf bpf /sys/fs/bpf";
     else if (std::string why = why_pins_are_anybodys(lock_.get(), directory); !why.empty())
         why_none_ = why;
     else if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)

@@ -162,6 +162,17 @@ def test_removes_nothing_but_a_socket(holdfast, tmp_path):
     assert link.is_symlink()
 
 
+# Shown able to fail: with create_directories first (monitor_pins), which left them there.
+def test_pins_elsewhere_make_nothing(start_holdfast, tmp_path):
+    socket, pins = tmp_path / "socket", tmp_path / "no" / "pins"
+    service = start_holdfast("monitor", "--socket", socket, "--pins", pins)
+    said = service.stderr.readline() + service.stderr.readline()
+    assert f"{pins} is in no BPF file system: mount -t bpf bpf /sys/fs/bpf" in said, said
+    assert not pins.parent.exists()
+    service.terminate()
+    assert service.wait() in (0, -15)
+
+
 def test_one_that_ends_takes_its_pins_away(tmp_path):
     """Also one that can't begin. Shown able to fail: unpin() behind the loop of `serve` alone, not reached when
     the socket can't be made."""

@@ -34,6 +34,15 @@ def test_what_was_asked_for_and_is_lost_is_a_failure(streams, arguments):
     assert status_with(streams, *arguments) == 125
 
 
+# Shown able to fail: with the library's own sentence, "cannot write to file" (sentence_of in exit_status.hpp).
+def test_what_can_not_be_printed_is_said_in_one_sentence():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        for words in (["completion", "bash"], ["--help"]):
+            result = subprocess.run([COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            assert result.stderr.startswith("holdfast: not all that was printed could be written") and \
+                result.stderr.count("\n") == 1 and result.returncode == 125, result
+
+
 def test_a_program_has_the_descriptors_that_it_would_have_had():
     shown = 'for fd in 0 1 2; do [ -e /proc/$$/fd/$fd ] && has="$has $fd"; done; echo "has:$has" >&3'
     for before in ([], [COMMAND, "run", "--"]):

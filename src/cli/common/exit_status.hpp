@@ -43,6 +43,8 @@ inline std::string sentence_of(const std::exception &error) {
     if (dynamic_cast<const std::bad_alloc *>(&error))
         return "there is not enough memory: raise the limit of address space (ulimit -v) or of the cgroup";
     auto *refused = dynamic_cast<const std::system_error *>(&error);
+    if (refused && std::string(error.what()).starts_with("cannot write to file")) // fmt's, of what is printed
+        return "not all that was printed could be written to standard output: see that there is room for it";
     bool by_limit = refused && refused->code() == std::error_code(EMFILE, std::generic_category());
     return std::string(error.what()) + (by_limit ? "; raise the limit of open descriptors (ulimit -n)" : "");
 }

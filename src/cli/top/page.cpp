@@ -113,8 +113,13 @@ std::string monitors_in_words(const change &what) {
         now += each.now.preempted_now;
         processes += each.now.registered_processes;
     }
-    if (running == 0)
-        return what.monitors.empty() ? "no monitor" : "no monitor: " + what.monitors.front().now.sentence;
+    // The service comes first; where there is none, `holdfast run` may have one in reserve.
+    if (running == 0) {
+        auto most = std::ranges::find_if(what.monitors, [](const monitor_change &each) { return each.now.answers; });
+        if (most == what.monitors.end())
+            most = what.monitors.begin();
+        return most == what.monitors.end() ? "no monitor" : "no monitor: " + most->now.sentence;
+    }
     return fmt::format("{}, {}; critical sections preempted: {}/s, {} now",
                        format_number_of(static_cast<unsigned>(running), "monitor"),
                        processes == 1 ? "1 process" : fmt::format("{} processes", processes),

@@ -86,6 +86,18 @@ protected:
     static constexpr page_size usual{.columns = 80, .lines = 24};
 };
 
+// Shown able to fail: with the first one's sentence, "start one by 'holdfast monitor'", beside `holdfast run`.
+TEST_F(browsing, says_of_a_monitor_in_reserve_that_there_is_one) {
+    change what = some_change();
+    what.monitors = {{.now = {.socket = "service", .sentence = "there is no service"}},
+                     {.now = {.socket = "run", .answers = true, .sentence = "one is in reserve"}}};
+    view.show(what);
+    EXPECT_TRUE(has(text_on(view, usual), "no monitor: one is in reserve"));
+    what.monitors.pop_back();
+    view.show(what);
+    EXPECT_TRUE(has(text_on(view, usual), "no monitor: there is no service"));
+}
+
 TEST(ranking, sorts_by_each_key) {
     using pids = std::vector<pid_t>;
     EXPECT_EQ(order_of({.by = sort_key::waiting}), (pids{20, 30, 10}));
