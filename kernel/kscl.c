@@ -76,6 +76,11 @@
 /* Longer sections count as this long, 18 minutes: no product overflows. */
 #define KSCL_SECTION_NS_MAX BIT_ULL(40)
 
+/* Of the nice value and, since 7.3, of the part that a thread has of its cgroup's weight. */
+#ifndef KSCL_LOAD
+#define KSCL_LOAD h_load
+#endif
+
 #define KSCL_WEIGHT_OF_NICE_0 1024
 #define KSCL_RATE_SHIFT 20
 
@@ -180,11 +185,13 @@ static struct kscl_share *kscl_find(const struct kscl *lock)
 	return node ? rb_entry(node, struct kscl_share, by_thread) : NULL;
 }
 
-/* The nice value's weight, as the scheduler has it. */
+/* The weight by which the scheduler shares the CPU; others may change it meanwhile. */
 static u32 kscl_weight_of_current(void)
 {
-	unsigned long weight = READ_ONCE(current->se.load.weight); /* others may renice us */
+	unsigned long weight = READ_ONCE(current->se.KSCL_LOAD.weight);
 
+	if (!weight) /* it has never been in the fair class */
+		weight = READ_ONCE(current->se.load.weight);
 	if (IS_ENABLED(CONFIG_64BIT))
 		weight >>= SCHED_FIXEDPOINT_SHIFT;
 	return clamp_t(unsigned long, weight, 2, 1 << KSCL_RATE_SHIFT);

@@ -48,7 +48,8 @@ class WithOwnKernel(Laboratory):
         """A shell has what every guest has: nothing else need be built for it."""
         file = super().initrd(plan, [] if shell else commands, shell)
         if self.with_modules:
-            _add_modules(file, source.folder(self.configuration, WORK), WORK / f"{self.configuration.name}-modules")
+            _add_modules(file, source.folder(self.configuration, WORK), WORK / f"{self.configuration.name}-modules",
+                         source.pahole_words(WORK))
         _add_files(file, self.files)
         return file
 
@@ -68,8 +69,8 @@ def _add_files(initrd, files):
         archives.write(archive.finished())
 
 
-def _add_modules(initrd, headers, work):
-    _add_files(initrd, {f"modules/{module.name}": module for module in modules.build(headers, work)})
+def _add_modules(initrd, headers, work, words=()):
+    _add_files(initrd, {f"modules/{module.name}": module for module in modules.build(headers, work, words)})
 
 
 def carry_out(laboratory, plan, line, show=print):

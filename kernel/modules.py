@@ -66,10 +66,11 @@ def _copy_changed(target):
                 shutil.copyfile(source, copy)
 
 
-def build(headers_folder, work):
-    """The modules' files, by name. Only what has changed is compiled."""
+def build(headers_folder, work, words=()):
+    """The modules' files, by name. Only what has changed is compiled. words: what make is told besides."""
     _copy_changed(work)
-    done = subprocess.run(["make", "-C", str(headers_folder), f"M={work}", "KCFLAGS=-Werror", "modules"],
+    done = subprocess.run(["make", "-C", str(headers_folder), f"M={work}", "KCFLAGS=-Werror", *words,
+                           "modules"],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise NoModules(f"the modules could not be built against {headers_folder}:\n{done.stdout}{done.stderr}")

@@ -120,7 +120,7 @@ def _pahole_version(pahole):
     return tuple(int(part) for part in re.findall(r"\d+", said))
 
 
-def _pahole(work):
+def pahole_words(work):
     """What make is told of pahole: nothing where the machine's own is new enough, else one of Debian's sid."""
     if shutil.which("pahole") and _pahole_version("pahole") >= PAHOLE:
         return []
@@ -186,7 +186,7 @@ def build(configuration, cache, work):
         _run("make", "mrproper", where=tree, what="what an older ./dev kernel has made could not be removed")
     _apply_patches(tree)
     _put_files(tree)
-    pahole = _pahole(work)
+    pahole = pahole_words(work)
     made.mkdir(exist_ok=True)
     _configure(tree, made, configuration, pahole)
     _compile(tree, made, work / f"{configuration.name}.log", pahole)
