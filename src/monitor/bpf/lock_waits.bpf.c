@@ -9,7 +9,7 @@
 //               switched in: HF_WAIT_ENDS
 //
 // Not every wait is chosen: on each CPU the first so many of each short slot, the first for some words of each long
-// one, those of threads of which none was chosen for a short slot, and of the rest one in THINNED_BY, by chance. How
+// one, those of threads of which few were chosen in a short slot, and of the rest one in THINNED_BY, by chance. How
 // likely a wait is to be chosen depends on what was before it alone, never on how long it takes, and it stands for as
 // many as it was chosen of: so sums are right on average. And they are near the truth: waits that take long are few,
 // and so each stands for itself, whoever else waits.
@@ -25,6 +25,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { EVENT_BYTES = 16 * 1024 * 1024 };
 enum { SLOT_NS = 10 * 1000 * 1000, SLOT_OF_WORDS_NS = 100 * 1000 * 1000, THINNED_BY = 64 };
+enum { WAITS_OF_THREAD = 2 }; // of a short slot: a short wait is not to crowd out the long one behind it
 enum { THREADS_OF_SLOT = 8 }; // a thousand threads would cost more than they tell
 enum { SLOT_OF_SLEEPS, SLOT_OF_LOCKS, SLOT_OF_THREADS, FIRST_SLOT_OF_WORDS, SLOTS_OF_WORDS = 16 };
 enum { CHUNK_BYTES = 512 }; // what is read at once: all or nothing
@@ -34,6 +35,8 @@ struct wait_mark {
     uint64_t preempted_ns; // 0: the thread has not lost its CPU
     uint64_t lock;         // that it slept for last, chosen or not; 0: none
     uint64_t back_ns;      // since when it sleeps for that no more; 0: it does
+    uint64_t slot_ns;      // when its own short slot began
+    uint32_t of_slot;      // so many of its waits of that slot were chosen
     uint32_t is_open;      // 0: no mark
     uint32_t is_released;
 };
@@ -111,10 +114,16 @@ static uint32_t slot_of_word(const struct task_struct *task, const struct futex_
 }
 
 // How many waits this one stands for; 0: it is not chosen.
-static uint32_t weight_now(const struct task_struct *task, const struct wait_mark *mark, const struct futex_wait *wait,
+static uint32_t weight_now(const struct task_struct *task, struct wait_mark *mark, const struct futex_wait *wait,
                            uint64_t now_ns) {
-    if (now_ns - mark->event.begun_ns >= SLOT_NS && has_room(SLOT_OF_THREADS, now_ns, SLOT_NS, THREADS_OF_SLOT))
+    if (now_ns - mark->slot_ns >= SLOT_NS) {
+        mark->slot_ns = now_ns;
+        mark->of_slot = 0;
+    }
+    if (mark->of_slot < WAITS_OF_THREAD && has_room(SLOT_OF_THREADS, now_ns, SLOT_NS, THREADS_OF_SLOT)) {
+        mark->of_slot++;
         return 1;
+    }
     if (has_room(slot_of_word(task, wait), now_ns, SLOT_OF_WORDS_NS, 1) ||
         has_room(wait->for_lock ? SLOT_OF_LOCKS : SLOT_OF_SLEEPS, now_ns, SLOT_NS, all_of_slot))
         return 1;
