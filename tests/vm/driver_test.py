@@ -5,7 +5,7 @@ Shown able to fail: version_key compares as text; verdict takes a status of 0 wi
 without a deadline; carry_out boots once, or begins anew; cell says nothing of a machine that hung;
 any emulator will do; what has passed is asked for again, or a run that has passed goes on for ever; a stopped
 machine's columns say yes; what another run has tried is not tried any more; each test is of the last commit; a limit
-is the same for any number of CPUs; the page counts among the sources, or nothing does."""
+is the same for any number of CPUs; the page counts among the sources, or nothing does; a guest takes 0.08 s for 008."""
 
 import os
 import subprocess
@@ -69,6 +69,16 @@ def test_many_cpus_have_a_short_list():
 def test_limits_grow_with_cpus_that_share_one_clock():
     soak = [jobs.for_machine(cpus, ["soak"], jobs.listed())[0].limit_s for cpus in (1, 8, 64)]
     assert soak == [soak[0], soak[0], 8 * soak[0]]
+
+
+# A guest of one fast CPU is up in less than a tenth of a second.
+@pytest.mark.parametrize("uptime, hundredths", [("0.08", "8"), ("0.19", "19"), ("1.00", "100"), ("123.09", "12309")])
+def test_a_guest_counts_hundredths_from_its_first_second_on(tmp_path, uptime, hundredths):
+    init = (Path(__file__).parent / "guest" / "init").read_text()
+    function = init[init.index("now_hundredths() {"):init.index("# One line of the list")]
+    (tmp_path / "uptime").write_text(f"{uptime} 0.01\n")
+    script = function.replace("/proc/uptime", str(tmp_path / "uptime")) + "now_hundredths"
+    assert subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout.split() == [hundredths]
 
 
 def test_a_report_tells_what_each_test_came_to():
