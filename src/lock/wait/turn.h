@@ -63,12 +63,15 @@ static inline void hf_turn_begin_after_yield(struct hf_turn *turn, uint64_t sinc
     if (took_ns < HF_TURN_LONG_YIELD_US * UINT64_C(1000))
         return;
     unsigned as_long = hf_cpu_contention(now_ns) == HF_CPU_FOREIGN ? HF_TURN_BESIDE_FOREIGN : 1;
-    hf_store_relaxed(&turn->began_us, hf_turn_time(now_ns + as_long * took_ns));
+    uint64_t makes_up_ns = as_long * took_ns, most_ns = HF_TURN_MAKES_UP_US_MAX * UINT64_C(1000);
+    hf_store_relaxed(&turn->began_us, hf_turn_time(now_ns + (makes_up_ns < most_ns ? makes_up_ns : most_ns)));
 }
 
-// False while a long yield is made up for.
+// False while a long yield is made up for. What lies further ahead is no begin: a thread's first turn has none, and its
+// last one may be half of an hour ago, when the time in microseconds has started again.
 static inline bool hf_turn_has_begun(const struct hf_turn *turn, uint64_t now_ns) {
-    return (int32_t)(hf_turn_time(now_ns) - hf_load_relaxed(&turn->began_us)) >= 0;
+    uint32_t ahead_us = hf_load_relaxed(&turn->began_us) - hf_turn_time(now_ns);
+    return ahead_us == 0 || ahead_us > HF_TURN_MAKES_UP_US_MAX;
 }
 
 // A look: is the turn over? If it is not, it goes on, or begins anew for a thread that works besides.

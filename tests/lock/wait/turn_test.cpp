@@ -3,8 +3,9 @@
 // (BeginsAnewForOneThatWorks), with its work not asked for (BeginsAnewForOneThatHasSignalled), with hf_yield left out
 // (PollersUnderALockGiveWay), with a yield whatever is held (ThatHoldsALockGoesOn), and with an end of which nothing is
 // kept, or which is kept for good (AreKnownToEnd); with the monitor's word before the number of threads
-// (ThreadsOfTheOwnProcessComeFirst); with a look that ends what is made up for, and with other processes treated as own
-// threads (the two cases after IsLongAfterALongYieldAlone).
+// (ThreadsOfTheOwnProcessComeFirst); with a look that ends what is made up for, with other processes treated as own
+// threads, with a time ahead that is believed whatever it is, and with one that is not bounded (the four cases after
+// IsLongAfterALongYieldAlone).
 #include <future>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -67,6 +68,24 @@ TEST(turn, IsAsLongAsItWasToBeAlthoughTheThreadWasPreempted) {
     EXPECT_FALSE(hf_turn_ends(&own, yielded_ns + 2000 * us));
     EXPECT_FALSE(hf_turn_has_begun(&own, yielded_ns + 2999 * us));
     EXPECT_FALSE(hf_turn_ends(&own, yielded_ns + (3000 + HF_TURN_US + 1) * us)) << "that look begins another";
+}
+
+TEST(turn, HasBegunWhereNoneEverHas) {
+    constexpr std::uint64_t half_ns = (std::uint64_t{1} << 31) * us;
+    for (std::uint64_t up_ns : {half_ns / 2, half_ns + 5 * us, 2 * half_ns - 2'000'000 * us, 3 * half_ns}) {
+        hf_turn none{};
+        EXPECT_TRUE(hf_turn_has_begun(&none, up_ns)) << up_ns;
+        EXPECT_FALSE(hf_turn_ends(&none, up_ns)) << up_ns;
+        EXPECT_TRUE(hf_turn_ends(&none, up_ns + HF_TURN_US * us)) << up_ns;
+    }
+}
+
+TEST(turn, DoesNotMakeUpForAThreadThatWasStopped) {
+    hf_turn own{};
+    constexpr std::uint64_t since_ns = 5000 * us, now_ns = since_ns + 3600'000'000 * us;
+    hf_turn_begin_after_yield(&own, since_ns, now_ns);
+    EXPECT_FALSE(hf_turn_has_begun(&own, now_ns + (HF_TURN_MAKES_UP_US_MAX - 1) * us));
+    EXPECT_TRUE(hf_turn_has_begun(&own, now_ns + HF_TURN_MAKES_UP_US_MAX * us));
 }
 
 TEST(turn, IsLongestAfterAYieldToAnotherProcess) {
