@@ -46,12 +46,14 @@ constexpr double line_change_max = 1.5;
 class bench_run {
 public:
     explicit bench_run(bench_options options) : options_(std::move(options)), picture_(options_.plot_path) {
-        if (!options_.resume_path.empty() && !std::filesystem::exists(options_.resume_path))
-            say("holdfast: '{}' is not there yet: all cells are measured\n", options_.resume_path);
-        if (!options_.resume_path.empty())
+        bool resumes = !options_.resume_path.empty();
+        bool is_new = resumes && !std::filesystem::exists(options_.resume_path);
+        if (resumes)
             json_file_.emplace(record_file::resuming(options_.resume_path));
         else if (!options_.json_path.empty())
             json_file_.emplace(record_file::at(options_.json_path));
+        if (is_new)
+            say("holdfast: '{}' is not there yet: all cells are measured\n", options_.resume_path);
     }
 
     ending run() {
