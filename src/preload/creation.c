@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include "observe/observation.h"
-#include "preload/cond_layout.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/lock_rules.h"

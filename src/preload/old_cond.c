@@ -6,6 +6,7 @@
 // and the others under 2.3.2 it would get functions of both kinds for one object.
 #include "preload/glibc.h"
 #include "preload/shared_cond.h"
+#include "preload/symbol_version.h"
 
 static int old_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) {
     return hf_glibc()->old_cond_init(cond, attributes);
