@@ -238,13 +238,19 @@ TEST(turn, PollersUnderALockGiveWay) {
             CPU_SET(cpu, &one);
     pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
     constexpr int exchanges = 12, attempts = 20;
-    double took_ms = -1;
-    for (int i = 0; i < attempts && took_ms < 0; i++)
-        took_ms = exchanges_take(exchanges);
+    constexpr double bound_ms = 0.75 * exchanges;
+    // The least of some: a host that takes the CPU away may be counted as the two threads' own time, and of what others
+    // have there is a little in each.
+    double least_ms = -1;
+    for (int i = 0; i < attempts && (least_ms < 0 || least_ms >= bound_ms); i++) {
+        double took_ms = exchanges_take(exchanges);
+        if (took_ms >= 0 && (least_ms < 0 || took_ms < least_ms))
+            least_ms = took_ms;
+    }
     pthread_setaffinity_np(pthread_self(), sizeof(all), &all);
-    if (took_ms < 0)
+    if (least_ms < 0)
         GTEST_SKIP() << "other processes have the CPU";
-    EXPECT_LT(took_ms, 0.75 * exchanges);
+    EXPECT_LT(least_ms, bound_ms);
 }
 
 } // namespace
