@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Does ./dev stress find what it is there for? With programs of ours in stress-ng's place, and without Holdfast."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 RUN = Path(__file__).resolve().parent / "run"
+FOR_LONG = 1_000_000 + os.getpid()  # seconds, by which it is told from what others run
 
 
 def stress(tmp_path, script, *options):
@@ -30,13 +32,13 @@ def test_one_that_fails_is_a_failure(tmp_path):
 
 
 def test_one_that_does_not_end_is_shown_and_ended(tmp_path):
-    done = stress(tmp_path, "sleep 4242", "--slice", "1", "--patience", "1")
+    done = stress(tmp_path, f"sleep {FOR_LONG}", "--slice", "1", "--patience", "1")
     assert done.returncode == 1
-    assert "has not ended after 2 s" in done.stdout and "sleep 4242" in done.stdout
+    assert "has not ended after 2 s" in done.stdout and f"sleep {FOR_LONG}" in done.stdout
 
 
 def test_a_child_that_outlives_it_is_shown_and_ended(tmp_path):
-    done = stress(tmp_path, "sleep 4243 >/dev/null 2>&1 & sleep 1")
+    done = stress(tmp_path, f"sleep {FOR_LONG} >/dev/null 2>&1 & sleep 1")
     assert done.returncode == 1
-    assert "outlive" in done.stdout and "sleep 4243" in done.stdout
-    assert subprocess.run(["pgrep", "-fx", "sleep 4243"], capture_output=True, check=False).returncode == 1
+    assert "outlive" in done.stdout and f"sleep {FOR_LONG}" in done.stdout
+    assert subprocess.run(["pgrep", "-fx", f"sleep {FOR_LONG}"], capture_output=True, check=False).returncode == 1
