@@ -100,8 +100,11 @@ def test_cases_are_counted():
 def test_a_test_that_takes_too_long_ends_with_all_that_it_has_started(tmp_path):
     began = tmp_path / "began"
     script = f"sleep 1000 > /dev/null 2>&1 & echo $! > {began}; wait"
-    result, _ = run.run_test(a_test("sh", "-c", script), [], limit_s=5)
-    assert result["wrong"] == "takes longer than 5 s"
+    for limit_s in [5, 60]:  # longer, where the machine did not let it begin
+        result, _ = run.run_test(a_test("sh", "-c", script), [], limit_s=limit_s)
+        assert result["wrong"] == f"takes longer than {limit_s} s"
+        if began.exists() and began.read_text().strip():
+            break
     process = Path(f"/proc/{began.read_text().strip()}/stat")
     while process.exists() and process.read_text().split()[2] != "Z":
         time.sleep(0.01)
