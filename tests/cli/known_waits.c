@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -103,18 +104,34 @@ static void *be_alone(void *unused) {
     return unused;
 }
 
-static bool sleeps(long thread) {
-    char path[64], state = 0;
-    snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", thread);
-    FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+static bool reads(long thread, const char *file, char *line, int bytes) {
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%ld/%s", thread, file);
+    FILE *opened = fopen(path, "r");
+    if (!opened)
         abort();
-    fclose(file);
-    return state == 'S';
+    bool has_line = fgets(line, bytes, opened) != NULL;
+    fclose(opened);
+    return has_line;
 }
 
-// The long hold begins with the short ones' luck: it may be sampled or not. From when another thread sleeps for the
-// lock it is known, and it lasts until that has been so for a while, however late that thread comes.
+// In a futex, and not on its way out; on a busy machine a waiter may sleep for a set time before, to give its CPU away.
+static bool sleeps(long thread) {
+    char where[64];
+    return reads(thread, "wchan", where, sizeof(where)) && strstr(where, "futex");
+}
+
+// At the lock itself. One that has waited for long claims the lock, sleeps for its claim, and nobody knows of the hold.
+static bool sleeps_at(long thread, const void *lock) {
+    char call[256];
+    long number;
+    unsigned long word;
+    return reads(thread, "syscall", call, sizeof(call)) && sscanf(call, "%ld 0x%lx", &number, &word) == 2 &&
+           number == SYS_futex && word == (unsigned long)lock && sleeps(thread);
+}
+
+// The long hold begins with the short ones' luck: it may be sampled or not. From when another thread sleeps at the lock
+// it is known, and it lasts until that has been so for a while, however late that thread comes.
 static void *mix(void *unused) {
     while (!over) {
         for (int i = 0; i < TIMES_OF_SHORT_HOLDS; i++)
@@ -122,9 +139,11 @@ static void *mix(void *unused) {
         double since = take(MIXED);
         while (!over && !(waits_for_mixed && sleeps(waits_for_mixed)))
             sleep_ms(0.2);
+        long waiter = waits_for_mixed;
+        bool is_known = waiter && sleeps_at(waiter, &mixed_lock);
         double wanted_since = now();
         sleep_ms(20);
-        if (!over)
+        if (!over && is_known)
             add(&wanted[MIXED], now() - wanted_since);
         give_back(MIXED, since);
     }
