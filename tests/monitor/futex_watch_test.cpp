@@ -103,8 +103,14 @@ TEST(futex_watch, SeesSleepsOfWhatLooksLikeALock) {
 // As musl's mutexes have it, and robust ones. Shown able to fail: with words that are 2 alone.
 TEST(futex_watch, SeesSleepsForWhatHasAnOwner) {
     auto watch = watch_or_skip();
-    sleeper lock(0x80000010);
-    hf_futex_totals found = wake_until_seen(*watch, lock, 3);
+    std::uint64_t address = 0;
+    {
+        sleeper lock(0x80000010);
+        address = lock.address();
+        wake_until_seen(*watch, lock, 3);
+    }
+    hf_futex_totals found = totals_of(*watch, address); // of a thread that has ended, as above
+    EXPECT_GE(found.sleeps, 3u);
     EXPECT_EQ(found.lock_waits, found.sleeps);
     EXPECT_EQ(found.twos, 0u);
 }

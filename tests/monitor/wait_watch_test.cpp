@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What the kernel tells of single waits: begin, release and end of one, with the stacks of waiter and releaser.
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -173,10 +174,15 @@ private:
     std::atomic<std::uint32_t> at_ = 0;
 };
 
-// Shown able to fail: with THINNED_BY for a weight of 1.
-TEST(wait_watch, WaitsThatAreChosenStandForAll) {
+struct sleeps_and_told {
+    double slept, told;
+    bool all_is_told; // else this process had no CPU for so long that there was no room for more events
+};
+
+// Two threads sleep for each other.
+sleeps_and_told play_ball() {
     auto watch = watch_or_skip({.all_of_slot = 1});
-    ASSERT_TRUE(watch->follow(getpid()));
+    EXPECT_TRUE(watch->follow(getpid()));
     ball thrown;
     std::atomic<bool> over = false;
     std::atomic<long> slept = 0;
@@ -195,8 +201,19 @@ TEST(wait_watch, WaitsThatAreChosenStandForAll) {
     }
     one.join();
     other.join();
-    ASSERT_GT(slept, 10000) << "too few sleeps to tell by";
-    EXPECT_NEAR(told / static_cast<double>(slept), 1, 0.4) << slept; // five standard deviations and more
+    return {static_cast<double>(slept), told, watch->lost_total() == 0};
+}
+
+// Shown able to fail: with THINNED_BY for a weight of 1.
+TEST(wait_watch, WaitsThatAreChosenStandForAll) {
+    constexpr double thinned_by = 64, enough = 10000;
+    sleeps_and_told seen = play_ball();
+    for (int tries = 1; tries < 10 && !(seen.all_is_told && seen.slept > enough); tries++)
+        seen = play_ball();
+    ASSERT_TRUE(seen.all_is_told);
+    ASSERT_GT(seen.slept, enough) << "too few sleeps to tell by";
+    double deviation = std::sqrt(thinned_by / seen.slept); // of a sum of chosen ones that stand for 64 each
+    EXPECT_NEAR(seen.told / seen.slept, 1, 6 * deviation + 0.05) << seen.slept;
 }
 
 // Shown able to fail: without slots of words.
