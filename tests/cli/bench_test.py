@@ -327,11 +327,11 @@ def test_quiet_where_there_is_no_terminal(holdfast):
     (["shared-memory", "--resume", "/nonexistent/cells.json"], ["/nonexistent/cells.json", "No such file"]),
 ])
 def test_mistakes_are_told_before_anything_is_measured(holdfast, arguments, parts):
-    assert_usage_error(holdfast("bench", *arguments, timeout=10), *parts)
+    assert_usage_error(holdfast("bench", *arguments), *parts)
 
 
 def test_no_gnuplot(holdfast, tmp_path):
-    result = holdfast("bench", "shared-memory", "--plot", tmp_path / "locks.svg", timeout=10,
+    result = holdfast("bench", "shared-memory", "--plot", tmp_path / "locks.svg",
                       env={**os.environ, "PATH": "/nonexistent"})
     assert_usage_error(result, "gnuplot", "gnuplot-nox")
     assert not (tmp_path / "locks.svg").exists()
@@ -624,7 +624,7 @@ def test_resume_refuses_what_was_measured_otherwise(holdfast, tmp_path, change, 
 def test_resume_refuses_what_is_no_results_file(holdfast, tmp_path, content, part):
     path = tmp_path / "cells.json"
     path.write_text(content)
-    assert_usage_error(holdfast(*SHORT, "--resume", path, timeout=10), str(path), part)
+    assert_usage_error(holdfast(*SHORT, "--resume", path), str(path), part)
     assert path.read_text() == content
 
 

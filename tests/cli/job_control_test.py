@@ -40,7 +40,7 @@ class shell_on_terminal:
             return self.shown.count(text) >= times
 
         try:
-            wait_until(has, seconds=60)
+            wait_until(has)
         except AssertionError:
             raise AssertionError(f"no {text!r} of number {times} in {self.shown!r}") from None
 
@@ -91,7 +91,7 @@ class told:
         # In a process group of its own, as a shell would have it: the kernel stops nobody in an orphaned one this way.
         process = subprocess.Popen([COMMAND, "run", "--", "sh", "-c", program], env=environment, process_group=0)
         try:
-            self.status = process.wait(timeout=60)
+            self.status = process.wait(timeout=120)
         finally:
             process.kill()
             process.wait()

@@ -60,6 +60,14 @@ def a_recording(tmp_path_factory):
     return path
 
 
+def names_the_hot_spots(text):
+    try:
+        assert_names_the_hot_spots(text)
+    except (AssertionError, AttributeError, IndexError):  # no such lines
+        return False
+    return True
+
+
 def assert_names_the_hot_spots(text):
     waits = f"lookup_in_cache (known_hot_spots.cpp:{line_with('WAITS')})"
     first = text.partition("waits in")[2]
@@ -90,10 +98,14 @@ def test_says_who_waits_where_and_who_holds_it(holdfast, recording):
 @as_root
 def test_programs_under_holdfast_and_what_is_forked(holdfast, tmp_path):
     path = tmp_path / "recording.json"
-    script = f"(sleep 2) | {COMMAND} run -- {SERVER}; exit 3"
-    result = holdfast("record", "-o", path, "--", "sh", "-c", script)
-    assert result.returncode == 3, result
-    assert_names_the_hot_spots(holdfast("report", path).stdout)
+    for seconds in [2, 10, 60]:  # longer, where the machine did not let it run
+        script = f"(sleep {seconds}) | {COMMAND} run -- {SERVER}; exit 3"
+        result = holdfast("record", "-o", path, "--", "sh", "-c", script)
+        assert result.returncode == 3, result
+        text = holdfast("report", path).stdout
+        if names_the_hot_spots(text):
+            break
+    assert_names_the_hot_spots(text)
 
 
 @as_root

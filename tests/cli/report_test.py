@@ -367,7 +367,7 @@ def test_which_locks_are_drawn(page, tmp_path):
         "no machine", "no CPUs", "no threads", "two workloads", "no program"])
 def test_files_that_are_none(holdfast, tmp_path, content, parts):
     (tmp_path / "cells.json").write_text(content)
-    result = holdfast("report", tmp_path / "cells.json", "-o", tmp_path / "page.html", timeout=30)
+    result = holdfast("report", tmp_path / "cells.json", "-o", tmp_path / "page.html")
     assert_usage_error(result, f"'{tmp_path}/cells.json'", *parts)
     assert not (tmp_path / "page.html").exists()
 
@@ -379,7 +379,7 @@ def test_files_that_are_none(holdfast, tmp_path, content, parts):
     (["/dev/zero"], ["'/dev/zero'", "larger than 256 MiB"]),
 ])
 def test_files_that_can_not_be_read(holdfast, arguments, parts):
-    assert_usage_error(holdfast("report", *arguments, timeout=60), *parts)
+    assert_usage_error(holdfast("report", *arguments), *parts)
 
 
 @pytest.mark.parametrize("arguments, parts", [
@@ -393,7 +393,7 @@ def test_files_that_can_not_be_read(holdfast, arguments, parts):
 ])
 def test_mistakes(holdfast, tmp_path, arguments, parts):
     path = written(tmp_path / "cells.json", cells())
-    assert_usage_error(holdfast("report", path, *arguments, timeout=30, cwd=tmp_path), *parts)
+    assert_usage_error(holdfast("report", path, *arguments, cwd=tmp_path), *parts)
 
 
 def test_no_gnuplot(holdfast, tmp_path):
@@ -441,7 +441,7 @@ def test_lengths_of_slices_with_others_among_them_are_refused(holdfast, tmp_path
     for wrong in (cells(), [slice_cell("glibc", 1, 1, background=1)], [{"workload": "scl-slice"}],
                   [{key: value for key, value in slice_cell("glibc", 1, 1).items() if key != "section_us"}]):
         path = written(tmp_path / "slices.json", slice_cells() + wrong)
-        assert_usage_error(holdfast("report", path, "-o", tmp_path / "page.html", timeout=30), str(path), "one run")
+        assert_usage_error(holdfast("report", path, "-o", tmp_path / "page.html"), str(path), "one run")
 
 
 def test_what_bench_and_compare_write_is_taken(holdfast, page, tmp_path):

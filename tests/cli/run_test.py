@@ -92,13 +92,13 @@ def test_a_program_that_never_sleeps_for_a_lock_loads_no_monitor(holdfast):
 def test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast):
     """Shown able to fail: without owe_registration for HF_REPLY_LATER."""
     start_holdfast("run", "--", PROGRAMS / "pthread-objects", "--object", "mutex", "--threads", "8", "--inside", "5000",
-                   "--seconds", "120")
+                   "--seconds", "300")
 
     def listens():
         return any("bpf-map" in Path(f"/proc/{process}/maps").read_text() for process in running("pthread-objects"))
 
     try:
-        wait_until(listens, seconds=60)
+        wait_until(listens)
     finally:
         for process in running("pthread-objects"):  # it would outlive holdfast
             os.kill(process, signal.SIGKILL)
@@ -196,7 +196,7 @@ def test_ctrl_c_reaches_the_program_once(on_terminal):
 
 # A shell asks whether its command died of the signal.
 def test_ctrl_c_ends_a_shells_loop(on_terminal):
-    loop = f"for i in 1 2 3; do {COMMAND} run -- sh -c 'echo ready; exec sleep 5'; done; echo went on"
+    loop = f"for i in 1 2 3; do {COMMAND} run -- sh -c 'echo ready; exec sleep 60'; done; echo went on"
     output, status = on_terminal("-c", loop, command="/bin/bash", interrupt_when=lambda shown: "ready" in shown)
     assert output.count("ready") == 1 and "went on" not in output
     assert status == -signal.SIGINT
@@ -256,7 +256,7 @@ def test_holdfast_goes_on_when_only_its_program_is_continued(tmp_path):
 def test_ctrl_z_stops_both_and_fg_continues_both():
     script = (f"set -m; {COMMAND} run -- sh -c 'sleep 0.3; kill -TSTP $$; echo continued; exit 5'; "
               "echo stopped $?; fg >/dev/null; echo ended $?")
-    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30, check=False,
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=200, check=False,
                             start_new_session=False)
     assert result.stdout.split("\n")[:3] == [f"stopped {128 + signal.SIGSTOP}", "continued", "ended 5"]
 
@@ -487,10 +487,13 @@ def test_program_that_cannot_be_executed(holdfast, tmp_path):
 
 def test_a_socket_that_nobody_answers_delays_the_program_but_does_not_stop_it():
     environment = {**os.environ, "LD_PRELOAD": str(INTERPOSER), "HOLDFAST_SOCKET": "@nobody-listens-here"}
-    began = time.monotonic()
-    result = subprocess.run(["echo", "fine"], env=environment, capture_output=True, text=True, check=True)
-    assert result.stdout == "fine\n" and result.stderr == ""
-    assert time.monotonic() - began < 5
+    took = []
+    while not took or min(took) >= 5:  # others may have the CPUs for a while, but not each time
+        assert len(took) < 10, took
+        began = time.monotonic()
+        result = subprocess.run(["echo", "fine"], env=environment, capture_output=True, text=True, check=True)
+        took.append(time.monotonic() - began)
+        assert result.stdout == "fine\n" and result.stderr == ""
 
 
 # The dynamic linker takes no library from LD_PRELOAD for a program that gains rights; nobody must notice.

@@ -189,7 +189,9 @@ def test_with_little_memory_it_says_so():
 def test_stats_tell_of_processes_that_are_left_behind(holdfast, compiled, tmp_path):
     del compiled
     told = tmp_path / "pid"
-    result = holdfast("run", "--stats", "--", "sh", "-c", f"sleep 30 >/dev/null 2>&1 & echo $! > {told}; sleep 1")
+    result = holdfast("run", "--stats", "--", "sh", "-c",  # until it is the other program, and asleep
+                      f"sleep 300 >/dev/null 2>&1 & echo $! > {told}; "
+                      "until grep -q '^[0-9]* (sleep) S' /proc/$!/stat; do sleep 0.05; done; sleep 1")
     os.kill(int(Path(told).read_text(encoding="ascii")), 9)
     assert "processes left behind: 1" in result.stderr
 
