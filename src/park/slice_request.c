@@ -35,7 +35,10 @@ void hf_slice_requests_begin(struct hf_slice_requests *own) {
     own->control = &own->unheard; // of a signal handler meanwhile
     if (!hf_slices_can_be_extended() || !(enable() || (hf_rseq_area_enlarge() && enable())))
         return;
-    struct hf_slice_control *heard = &hf_own_rseq_area()->slice;
+    struct hf_rseq_area *area = hf_own_rseq_area();
+    if (!area || hf_load_relaxed(&area->cpu_id) >= HF_RSEQ_NO_CPU)
+        return; // the kernel reads another one, which the program has registered
+    struct hf_slice_control *heard = &area->slice;
     hf_store_relaxed(&heard->request, own->unheard.request);
     own->control = heard;
 }

@@ -19,7 +19,7 @@
 //     section ends, the request is taken back, and the thread looks whether it was granted. (Between the look and the
 //     yield the grant may expire: the yield has nothing to do then.)
 // slice.R3  A thread that can't be heard, since its kernel has no such thing, a sandbox refuses it or is coming, or the
-//     thread has no area, requests by stores that nobody reads.
+//     thread has no area or one of the program's, requests by stores that nobody reads.
 //
 // Which section is the outermost the thread's record knows (critical_depth), so there is no count of requests. What an
 // interrupted section leaves behind (a jump out of it, a lock that another thread gives back), or one inside that of a

@@ -6,7 +6,8 @@
 // Shown able to fail: a request that is not taken back where a timed wait ends, by glibc's condition variable, or by
 // an inner mutex; that is taken back by an inner one; no request by a thread that wakes from a condition variable,
 // or that has waited for the mutex; one that stands while a thread waits; that an inner mutex does not make anew; no
-// look whether it was granted; a sandbox that does not forgo.
+// look whether it was granted; a sandbox that does not forgo; a request that a handler's section takes back, or in an
+// area that the kernel does not read.
 #include <atomic>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -15,7 +16,9 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/rseq.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "deadline.hpp"
@@ -236,6 +239,32 @@ TEST_F(slice_request, ThatWasGrantedIsGivenBackOnce) {
     EXPECT_EQ(given_back, 1);
 }
 
+// A handler that has a section of its own, in one of its thread's and between them.
+pthread_mutex_t handlers_mutex = PTHREAD_MUTEX_INITIALIZER;
+volatile sig_atomic_t requests_in_handler;
+
+void have_a_section(int) {
+    pthread_mutex_lock(&handlers_mutex);
+    requests_in_handler = requests();
+    pthread_mutex_unlock(&handlers_mutex);
+}
+
+TEST_F(slice_request, IsNotTakenBackByASignalHandler) {
+    signal(SIGUSR1, have_a_section);
+    pthread_mutex_lock(&mutex);
+    raise(SIGUSR1);
+    EXPECT_EQ(requests(), 1);
+    grant();
+    raise(SIGUSR1);
+    EXPECT_EQ(given_back, 0);
+    pthread_mutex_unlock(&mutex);
+    EXPECT_EQ(given_back, 1);
+    requests_in_handler = 0;
+    raise(SIGUSR1);
+    EXPECT_EQ(requests_in_handler, 1);
+    EXPECT_EQ(requests(), 0);
+}
+
 TEST_F(slice_request, IsEachThreadsOwn) {
     pthread_mutex_lock(&mutex);
     std::thread([&] {
@@ -247,6 +276,19 @@ TEST_F(slice_request, IsEachThreadsOwn) {
     }).join();
     EXPECT_EQ(requests(), 1);
     pthread_mutex_unlock(&mutex);
+}
+
+// It has registered one of its own in place of glibc's.
+TEST_F(slice_request, IsNotMadeInAnAreaThatTheKernelDoesNotRead) {
+    std::thread([&] {
+        constexpr unsigned bytes = 32, unregister = 1;
+        void *area = static_cast<char *>(__builtin_thread_pointer()) + __rseq_offset;
+        if (syscall(SYS_rseq, area, bytes, unregister, RSEQ_SIG) != 0)
+            return; // it is larger, or there is none
+        pthread_mutex_lock(&mutex);
+        EXPECT_EQ(requests(), 0);
+        pthread_mutex_unlock(&mutex);
+    }).join();
 }
 
 TEST_F(slice_request, IsAForkedChildsToo) {
