@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Threads that wait in each way that POSIX has, and measure for how long. Says "ready"; begins when it reads a line,
 // for the seconds that it is told; then prints each kind's name and the seconds waited, "done", and stays until its
-// standard input ends. Waits end by sleeps of others, so that a busy machine makes them longer and no different.
+// standard input ends. Waits end by sleeps of others, so that a busy machine makes them longer and no different. There
+// those others wait, too: for a lock whose next owner has no CPU, or at the barrier. That is measured as well.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -25,18 +27,19 @@ namespace {
 constexpr useconds_t wait_us = 20'000, apart_us = 2'000;
 std::atomic<bool> over = false;
 
+// Of all threads that wait in one way, together.
 class stopwatch {
 public:
     template <class Wait>
     void time(const Wait &wait) {
         auto begun = std::chrono::steady_clock::now();
         wait();
-        waited_ += std::chrono::steady_clock::now() - begun;
+        waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begun).count();
     }
-    double seconds() const { return std::chrono::duration<double>(waited_).count(); }
+    double seconds() const { return static_cast<double>(waited_ns_) / 1e9; }
 
 private:
-    std::chrono::steady_clock::duration waited_{};
+    std::atomic<std::int64_t> waited_ns_ = 0;
 };
 
 // Its end is not waited for in a join, of which there is a figure.
@@ -65,7 +68,7 @@ private:
 template <class Lock, class Unlock>
 void wait_for_lock(const Lock &lock, const Unlock &unlock, stopwatch &watch) {
     helper holder([&] {
-        lock();
+        watch.time(lock);
         usleep(wait_us);
         unlock();
         usleep(apart_us);
@@ -122,19 +125,20 @@ void wait_for_semaphore(stopwatch &watch) {
 
 void wait_for_barrier(stopwatch &watch) {
     std::atomic<bool> last = false; // written before, read after a meeting: both leave in the same round
-    std::thread late([&last] {
+    auto meet = [&watch] { watch.time([] { pthread_barrier_wait(&timed_barrier); }); };
+    std::thread late([&last, &meet] {
         bool is_last = false;
         while (!is_last) {
             usleep(wait_us);
-            pthread_barrier_wait(&timed_barrier);
+            meet();
             is_last = last;
-            pthread_barrier_wait(&timed_barrier);
+            meet();
         }
     });
     while (!last) {
         last = over.load();
-        watch.time([] { pthread_barrier_wait(&timed_barrier); });
-        watch.time([] { pthread_barrier_wait(&timed_barrier); });
+        meet();
+        meet();
     }
     late.join();
 }

@@ -159,18 +159,30 @@ public:
     long play(std::uint32_t side, int times) {
         rusage before{}, after{};
         getrusage(RUSAGE_THREAD, &before);
-        for (int i = 0; i < times; i++) {
-            while (at_ != side)
-                syscall(SYS_futex, &at_, FUTEX_WAIT_PRIVATE, 1 - side, nullptr, nullptr, 0);
-            at_ = 1 - side;
-            syscall(SYS_futex, &at_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-        }
+        const std::atomic<bool> never = false;
+        for (int i = 0; i < times; i++)
+            hand_on(side, never);
         getrusage(RUSAGE_THREAD, &after);
         return after.ru_nvcsw - before.ru_nvcsw;
+    }
+    void play_until(const std::atomic<bool> &over, std::uint32_t side) {
+        while (!over)
+            hand_on(side, over);
+        pass_from(side); // that the other one ends, too, if it sleeps
     }
     std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(&at_); }
 
 private:
+    void hand_on(std::uint32_t side, const std::atomic<bool> &over) {
+        while (at_ != side && !over)
+            syscall(SYS_futex, &at_, FUTEX_WAIT_PRIVATE, 1 - side, nullptr, nullptr, 0);
+        pass_from(side);
+    }
+    void pass_from(std::uint32_t side) {
+        at_ = 1 - side;
+        syscall(SYS_futex, &at_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
+
     std::atomic<std::uint32_t> at_ = 0;
 };
 
@@ -233,6 +245,42 @@ TEST(wait_watch, WaitsThatAreRareStandForThemselves) {
         EXPECT_EQ(each.event.weight, 1u);
     }
     EXPECT_EQ(told, waits);
+}
+
+// Each of them after a short one, which is not to take its place. Shown able to fail: without room for threads that
+// wait seldom (share_of_seldom): some stood for 64, and together for 76 to 327 of 100.
+TEST(wait_watch, LongWaitsStandForThemselvesBesideThreadsThatWaitOften) {
+    auto watch = watch_or_skip({.all_of_slot = 1});
+    ASSERT_TRUE(watch->follow(getpid()));
+    constexpr int pairs = 8, waits = 100;
+    std::atomic<bool> over = false;
+    std::vector<ball> thrown(pairs);
+    std::vector<std::thread> players;
+    for (ball &each : thrown) {
+        players.emplace_back([&] { each.play_until(over, 0); });
+        players.emplace_back([&] { each.play_until(over, 1); });
+    }
+    std::uint32_t never = 0;
+    double told = 0;
+    auto wait_and_read = [&](long ns) {
+        timespec limit{.tv_sec = 0, .tv_nsec = ns};
+        syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
+        for (const seen_event &each : read_all(*watch)) {
+            if (each.event.kind == HF_WAIT_ENDS && each.event.address == reinterpret_cast<std::uint64_t>(&never) &&
+                each.event.at_ns - each.event.begun_ns > 5'000'000) {
+                told += each.event.weight;
+                EXPECT_LE(each.event.weight, 8u);
+            }
+        }
+    };
+    for (int i = 0; i < waits; i++) {
+        wait_and_read(200'000);
+        wait_and_read(20'000'000);
+    }
+    over = true;
+    for (std::thread &each : players)
+        each.join();
+    EXPECT_NEAR(told / waits, 1, 0.4); // a machine that is busy makes the others wait seldom, too
 }
 
 // Shown able to fail: without meet_sleepers.

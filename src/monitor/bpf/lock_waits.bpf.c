@@ -9,10 +9,11 @@
 //               switched in: HF_WAIT_ENDS
 //
 // Not every wait is chosen: on each CPU the first so many of each short slot, the first for some words of each long
-// one, those of threads of which few were chosen in a short slot, and of the rest one in THINNED_BY, by chance. How
-// likely a wait is to be chosen depends on what was before it alone, never on how long it takes, and it stands for as
-// many as it was chosen of: so sums are right on average. And they are near the truth: waits that take long are few,
-// and so each stands for itself, whoever else waits.
+// one, those of threads of which few were chosen in a short slot, and of the rest one in THINNED_BY, by chance; of
+// those of threads that wait seldom more, or all. How likely a wait is to be chosen depends on what was before it
+// alone, never on how long it takes, and it stands for as many as it was chosen of: so sums are right on average. And
+// they are near the truth: a thread whose waits take long waits seldom, so that each of these stands for itself or for
+// few others, whoever else waits, and how often.
 //
 // Of a wait that is not chosen nobody hears who ended it. So each release tells since when its thread can have held the
 // lock: what was before is some other thread's doing.
@@ -27,7 +28,8 @@ enum { EVENT_BYTES = 16 * 1024 * 1024 };
 enum { SLOT_NS = 10 * 1000 * 1000, SLOT_OF_WORDS_NS = 100 * 1000 * 1000, THINNED_BY = 64 };
 enum { WAITS_OF_THREAD = 2 }; // of a short slot: a short wait is not to crowd out the long one behind it
 enum { THREADS_OF_SLOT = 8 }; // a thousand threads would cost more than they tell
-enum { SLOT_OF_SLEEPS, SLOT_OF_LOCKS, SLOT_OF_THREADS, FIRST_SLOT_OF_WORDS, SLOTS_OF_WORDS = 16 };
+enum { SELDOM_OF_SLOT = 8, SELDOM_AT_ONCE = 32 }; // of threads that wait seldom
+enum { SLOT_OF_SLEEPS, SLOT_OF_LOCKS, SLOT_OF_SELDOM, SLOT_OF_THREADS, FIRST_SLOT_OF_WORDS, SLOTS_OF_WORDS = 16 };
 enum { CHUNK_BYTES = 512 }; // what is read at once: all or nothing
 
 struct wait_mark {
@@ -36,7 +38,9 @@ struct wait_mark {
     uint64_t lock;         // that it slept for last, chosen or not; 0: none
     uint64_t back_ns;      // since when it sleeps for that no more; 0: it does
     uint64_t slot_ns;      // when its own short slot began
-    uint32_t of_slot;      // so many of its waits of that slot were chosen
+    uint32_t of_slot;      // its waits in that slot, chosen or not
+    uint32_t of_last_slot; // in the one before
+    uint32_t chosen;       // of its waits in that slot
     uint32_t is_open;      // 0: no mark
     uint32_t is_released;
 };
@@ -65,11 +69,13 @@ struct {
 struct slot {
     uint64_t begun_ns;
     uint64_t chosen;
+    uint64_t seen, seen_before; // in this slot, and in the one before: of waits of threads that wait seldom alone
 };
 
 // One for sleeps that are not for locks, and one for those that are: idle threads' are not to crowd out locks. One for
-// each group of words: a lock that is waited for a thousand times a second is not to crowd out any other. And one for
-// threads that wait for long, whatever the others do: of such a wait by chance one in 64 would be far from the truth.
+// each group of words: a lock that is waited for a thousand times a second is not to crowd out any other. One for
+// threads that wait seldom, and so perhaps for long: of such waits by chance one in 64 would be far from the truth, so
+// that others are not to crowd them out. And one for the first waits of any thread.
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, FIRST_SLOT_OF_WORDS + SLOTS_OF_WORDS);
@@ -93,15 +99,19 @@ static bool is_recorded(struct task_struct *task) {
     return leader->bpf_storage && bpf_task_storage_get(&recorded, leader, 0, 0);
 }
 
-static bool has_room(uint32_t which, uint64_t now_ns, uint64_t length_ns, uint64_t room) {
+static struct slot *slot_now(uint32_t which, uint64_t now_ns, uint64_t length_ns) {
     struct slot *slot = bpf_map_lookup_elem(&slots, &which);
-    if (!slot)
-        return false;
-    if (now_ns - slot->begun_ns >= length_ns) {
+    if (slot && now_ns - slot->begun_ns >= length_ns) {
+        slot->seen_before = now_ns - slot->begun_ns < 2 * length_ns ? slot->seen : 0;
         slot->begun_ns = now_ns;
-        slot->chosen = 0;
+        slot->chosen = slot->seen = 0;
     }
-    if (slot->chosen >= room)
+    return slot;
+}
+
+static bool has_room(uint32_t which, uint64_t now_ns, uint64_t length_ns, uint64_t room) {
+    struct slot *slot = slot_now(which, now_ns, length_ns);
+    if (!slot || slot->chosen >= room)
         return false;
     slot->chosen++;
     return true;
@@ -113,21 +123,42 @@ static uint32_t slot_of_word(const struct task_struct *task, const struct futex_
     return FIRST_SLOT_OF_WORDS + (mixed >> 32) % SLOTS_OF_WORDS;
 }
 
+static void count_wait(struct wait_mark *mark, uint64_t now_ns) {
+    uint64_t since_ns = now_ns - mark->slot_ns;
+    if (since_ns >= SLOT_NS) {
+        mark->of_last_slot = since_ns < 2 * SLOT_NS ? mark->of_slot : 0;
+        mark->of_slot = 0;
+        mark->chosen = 0;
+        mark->slot_ns = now_ns;
+    }
+    mark->of_slot++;
+}
+
+// Of how many waits of threads that wait seldom one is chosen: of as many as there were room for in the slot before.
+static uint32_t share_of_seldom(uint64_t now_ns) {
+    struct slot *slot = slot_now(SLOT_OF_SELDOM, now_ns, SLOT_NS);
+    if (!slot || slot->seen++ >= SELDOM_AT_ONCE)
+        return THINNED_BY;
+    uint32_t share = 1 + (uint32_t)slot->seen_before / (SELDOM_OF_SLOT + 1);
+    return share < THINNED_BY ? share : THINNED_BY;
+}
+
 // How many waits this one stands for; 0: it is not chosen.
 static uint32_t weight_now(const struct task_struct *task, struct wait_mark *mark, const struct futex_wait *wait,
                            uint64_t now_ns) {
-    if (now_ns - mark->slot_ns >= SLOT_NS) {
-        mark->slot_ns = now_ns;
-        mark->of_slot = 0;
-    }
-    if (mark->of_slot < WAITS_OF_THREAD && has_room(SLOT_OF_THREADS, now_ns, SLOT_NS, THREADS_OF_SLOT)) {
-        mark->of_slot++;
+    count_wait(mark, now_ns);
+    bool is_seldom = mark->of_slot <= WAITS_OF_THREAD && mark->of_last_slot <= WAITS_OF_THREAD;
+    uint32_t share = is_seldom ? share_of_seldom(now_ns) : THINNED_BY;
+    if (share == 1)
+        return 1;
+    if (mark->chosen < WAITS_OF_THREAD && has_room(SLOT_OF_THREADS, now_ns, SLOT_NS, THREADS_OF_SLOT)) {
+        mark->chosen++;
         return 1;
     }
     if (has_room(slot_of_word(task, wait), now_ns, SLOT_OF_WORDS_NS, 1) ||
         has_room(wait->for_lock ? SLOT_OF_LOCKS : SLOT_OF_SLEEPS, now_ns, SLOT_NS, all_of_slot))
         return 1;
-    return bpf_get_prandom_u32() % THINNED_BY == 0 ? THINNED_BY : 0;
+    return bpf_get_prandom_u32() % share == 0 ? share : 0;
 }
 
 // Of a thread in a system call: all but the content.
