@@ -388,6 +388,14 @@ def test_prometheus_can_read_what_programs_wait_for(start_service, start_contend
     assert all(line.startswith(("holdfast_", "# HELP holdfast_", "# TYPE holdfast_")) for line in text.splitlines())
 
 
+# Shown able to fail: with absent() alone, which says nothing of one monitor of two.
+@pytest.mark.skipif(not shutil.which("promtool"), reason="needs promtool, of the package prometheus")
+def test_alerts_come_when_they_should():
+    cases = Path(__file__).parents[2] / "packaging/prometheus/holdfast.rules.test.yml"
+    result = subprocess.run(["promtool", "test", "rules", cases], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_figures_of_programs_are_bounded(start_service, start_contended):
     address = free_address()
     start_service("--metrics", address, "--metrics-programs", 1)
