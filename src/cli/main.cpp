@@ -200,6 +200,10 @@ holdfast::cli::ending carry_out(int argc, char **argv) {
 
     try {
         std::vector<std::string> words = with_program_marked(app, with_habits_understood(app, {argv + 1, argv + argc}));
+        if (std::string list = list_with_empty_item(app, words); !list.empty()) {
+            say("holdfast: {} has an empty item: leave out the comma that is too much\n", in_one_line(list));
+            return exit_usage;
+        }
         std::reverse(words.begin(), words.end()); // as CLI11 wants them
         app.parse(std::move(words));
     } catch (const CLI::ParseError &error) {

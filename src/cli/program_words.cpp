@@ -16,6 +16,14 @@ bool value_follows(const CLI::App &verb, const std::string &word) {
     return option && option->get_items_expected_min() > 0;
 }
 
+bool is_list(const CLI::Option *option) {
+    return option && (option->get_delimiter() == ',' || option->check_lname("conf"));
+}
+
+bool has_empty_item(const std::string &list) {
+    return list.starts_with(',') || list.ends_with(',') || list.find(",,") != std::string::npos;
+}
+
 } // namespace
 
 std::vector<std::string> with_program_marked(const CLI::App &app, std::vector<std::string> words) {
@@ -30,6 +38,26 @@ std::vector<std::string> with_program_marked(const CLI::App &app, std::vector<st
     if (word < words.size() && words[word] != "--")
         words.insert(words.begin() + static_cast<std::ptrdiff_t>(word), "--");
     return words;
+}
+
+std::string list_with_empty_item(const CLI::App &app, const std::vector<std::string> &words) {
+    const CLI::App *verb = &app;
+    for (std::size_t at = 0; at < words.size() && words[at] != "--"; at++) {
+        if (!is_option(words[at])) {
+            auto named = verb->get_subcommands([&](const CLI::App *each) { return each->get_name() == words[at]; });
+            verb = named.empty() ? verb : named.front();
+            continue;
+        }
+        std::size_t equals = words[at].find('=');
+        std::string name = words[at].substr(0, equals), value;
+        if (equals != std::string::npos)
+            value = words[at].substr(equals + 1);
+        else if (value_follows(*verb, name) && at + 1 < words.size())
+            value = words[++at];
+        if (is_list(verb->get_option_no_throw(name)) && has_empty_item(value))
+            return name + " '" + value + "'";
+    }
+    return "";
 }
 
 } // namespace holdfast::cli

@@ -26,6 +26,7 @@ struct option_row {
     std::string summary;            // its first line
     value_kind kind = value_kind::none;
     std::vector<std::string> words{};
+    bool is_list = false; // of words, with commas between them
 };
 
 struct verb_row {
@@ -64,6 +65,7 @@ option_row row_of(const CLI::Option &option) {
         std::ranges::any_of(row.names, [](const auto &name) { return name == "--lock" || name == "--locks"; });
     if (is_lock)
         row.words = lock_names();
+    row.is_list = option.get_delimiter() == ',';
     if (!row.words.empty())
         row.kind = value_kind::words;
     else if (type.find("FILE") != std::string::npos || type.find("PATH") != std::string::npos)
@@ -92,6 +94,13 @@ void add_rows(const CLI::App &app, const std::vector<std::string> &path, std::ve
     if (path.empty())
         row.verbs.insert(row.verbs.end(), {"help", "version"});
     rows.push_back(row);
+    if (path.empty()) {
+        verb_row help{.path = {"help"}, .summary = "Tell how a verb is used"};
+        for (const CLI::App *verb : verbs)
+            help.words.push_back(verb->get_name());
+        rows.push_back(help);
+        rows.push_back({.path = {"version"}, .summary = "Print the version"});
+    }
     for (const CLI::App *verb : verbs) {
         std::vector<std::string> below = path;
         below.push_back(verb->get_name());
@@ -131,7 +140,8 @@ void print_verbs(const std::vector<verb_row> &rows, const char *at_program) {
 std::string bash_action(const option_row &option) {
     switch (option.kind) {
     case value_kind::words:
-        return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"${{cur##*,}}\"))", joined(option.words));
+        return fmt::format("COMPREPLY=($(compgen {}-W '{}' -- \"${{cur##*,}}\"))",
+                           option.is_list ? "-P \"${cur%\"${cur##*,}\"}\" " : "", joined(option.words));
     case value_kind::file: return "COMPREPLY=($(compgen -f -- \"$cur\"))";
     case value_kind::directory: return "COMPREPLY=($(compgen -d -- \"$cur\"))";
     case value_kind::none:
@@ -188,7 +198,9 @@ std::string quoted(const std::string &text) {
 std::string zsh_action(const option_row &option) {
     switch (option.kind) {
     case value_kind::none: return "";
-    case value_kind::words: return fmt::format(":value:({})", joined(option.words));
+    case value_kind::words:
+        return option.is_list ? fmt::format(":value:_values -s , value {}", joined(option.words))
+                              : fmt::format(":value:({})", joined(option.words));
     case value_kind::file: return ":file:_files";
     case value_kind::directory: return ":directory:_files -/";
     case value_kind::other: break;
@@ -235,6 +247,16 @@ std::string fish_condition(const verb_row &row) {
     return condition;
 }
 
+std::string fish_words(const option_row &option) {
+    return option.is_list ? fmt::format("(__fish_append , {})", joined(option.words)) : joined(option.words);
+}
+
+// It stands beside each of the words, which need not be in it again.
+std::string fish_summary(const option_row &option) {
+    return option.kind == value_kind::words ? option.summary.substr(0, option.summary.find_first_of(",:("))
+                                            : option.summary;
+}
+
 void print_fish(const std::vector<verb_row> &rows) {
     fmt::print("# fish completion of holdfast, made by 'holdfast completion fish'.\n");
     for (const verb_row &row : rows) {
@@ -257,10 +279,11 @@ void print_fish(const std::vector<verb_row> &rows) {
             for (const std::string &name : option.names)
                 names += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
             std::string value = option.kind == value_kind::none    ? ""
-                                : option.kind == value_kind::words ? fmt::format(" -x -a '{}'", joined(option.words))
+                                : option.kind == value_kind::words ? fmt::format(" -x -a '{}'", fish_words(option))
                                 : option.kind == value_kind::other ? " -x"
                                                                    : " -r";
-            fmt::print("complete -c holdfast -n '{}'{}{} -d '{}'\n", condition, names, value, quoted(option.summary));
+            fmt::print("complete -c holdfast -n '{}'{}{} -d '{}'\n", condition, names, value,
+                       quoted(fish_summary(option)));
         }
     }
 }
