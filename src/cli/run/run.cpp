@@ -169,7 +169,8 @@ std::string verdict_on(const thread_sums &counters, bool has_monitor) {
     double share = static_cast<double>(counters.contended) / static_cast<double>(counters.acquisitions);
     std::string what = fmt::format("{:.2g}% of the acquisitions found the lock held", 100 * share);
     if (share < little)
-        return what + ": this program hardly waits for locks, under this load at least: others would change little";
+        return what + ": others would change little, unless these few waited for long: while it runs, 'holdfast doctor "
+                      "--pid PID --watch 10' tells";
     std::string next = has_monitor ? "" : "; with a monitor waiters could spin: see 'holdfast doctor'";
     if (share < much)
         return what + ": look at 'holdfast top' under load before you decide" + next;
