@@ -10,9 +10,9 @@
 namespace holdfast::cli {
 
 std::optional<interval> interval_of_median(const std::vector<double> &values) {
-    constexpr std::size_t samples = 2000, values_min = 3;
+    constexpr std::size_t samples = 2000;
     constexpr double tail = 0.025;
-    if (values.size() < values_min)
+    if (values.size() < values_of_interval)
         return std::nullopt;
     std::mt19937 random(1); // NOLINT(bugprone-random-generator-seed,cert-msc32-c,cert-msc51-cpp): the same each time
     std::vector<double> medians, drawn(values.size());

@@ -2,6 +2,7 @@
 #include "measure/statistics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <numeric>
@@ -16,6 +17,16 @@ std::optional<double> median(std::vector<double> values) {
     if (values.size() % 2)
         return values[middle];
     return values[middle - 1] + (values[middle] - values[middle - 1]) / 2;
+}
+
+std::optional<double> standard_deviation(const std::vector<double> &values) {
+    if (values.size() < 2)
+        return std::nullopt;
+    auto count = static_cast<double>(values.size());
+    double mean = std::accumulate(values.begin(), values.end(), 0.0) / count, squares = 0;
+    for (double each : values)
+        squares += (each - mean) * (each - mean);
+    return std::sqrt(squares / (count - 1));
 }
 
 std::optional<double> fairness_factor(std::vector<double> operations) {

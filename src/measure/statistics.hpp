@@ -10,6 +10,9 @@ namespace holdfast::cli {
 // The middle value; of an even number of values the mean of the two in the middle.
 std::optional<double> median(std::vector<double> values);
 
+// Of the values about their mean, over n - 1. Empty for fewer than two values.
+std::optional<double> standard_deviation(const std::vector<double> &values);
+
 // Dice's fairness factor: the share of all operations that the busier half of the threads did. 0.5 is fair, 1 is not.
 // Of an odd number of threads the middle one counts by half for each side. Empty for fewer than two threads, or no
 // operations.

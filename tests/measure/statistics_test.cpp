@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "measure/statistics.hpp"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace {
 
 using namespace holdfast::cli;
+
+// Shown able to fail: over n.
+TEST(standard_deviation, is_over_n_less_one) {
+    EXPECT_FALSE(standard_deviation({}));
+    EXPECT_FALSE(standard_deviation({5}));
+    EXPECT_DOUBLE_EQ(*standard_deviation({2, 4, 4, 6}), std::sqrt(8.0 / 3));
+}
 
 TEST(median, is_the_middle_value) {
     EXPECT_EQ(median({}), std::nullopt);

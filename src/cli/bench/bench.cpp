@@ -23,6 +23,7 @@
 #include "cli/experiment/machine.hpp"
 #include "cli/experiment/record_file.hpp"
 #include "cli/experiment/slice_grid.hpp"
+#include "cli/experiment/verdict.hpp"
 #include "cli/start/background_load.hpp"
 #include "cli/start/ending.hpp"
 #include "cli/start/session.hpp"
@@ -57,6 +58,7 @@ public:
     }
 
     ending run() {
+        busy_ = why_machine_is_busy();
         session monitored;
         about_ = about(monitored);
         about_["options"] = options_for_file(options_);
@@ -72,8 +74,16 @@ public:
             show_tables(); // what was measured is not lost with what could not be
             throw;
         }
+        if (busy_.empty()) // others may have begun meanwhile
+            busy_ = why_machine_is_busy();
+        if (!busy_.empty())
+            about_["busy"] = busy_;
+        if (json_file_)
+            json_file_->note("busy", busy_);
         show_tables();
         show_files();
+        if (!busy_.empty())
+            fmt::print("{}: try again when it is not\n", busy_);
         if (interrupted.requested()) {
             say("holdfast: interrupted after {} of {} cells{}\n", records_.size(), cell_count(),
                 how_to_go_on(json_file_));
@@ -190,6 +200,7 @@ private:
     bench_options options_;
     std::optional<record_file> json_file_;
     picture_file picture_;
+    std::string busy_; // why these are no measurements; empty: they are
     json about_;
     std::vector<result_record> records_;
     std::set<std::string> absent_; // of which it has been said

@@ -19,9 +19,9 @@ namespace holdfast::cli {
 namespace {
 
 std::vector<std::string> subtitles(const bench_options &options, const json &about, const char *figures) {
-    return {fmt::format("{}, {}; {} of {} s, {}{}", machine_in(about), about.at("kernel").get<std::string>(),
+    return {fmt::format("{}, {}; {} of {} s, {}{}{}", machine_in(about), about.at("kernel").get<std::string>(),
                         format_number_of(options.rounds, "round"), options.seconds, figures,
-                        background_phrase(options.background)),
+                        background_phrase(options.background), about.contains("busy") ? "; the machine was busy" : ""),
             "$ " + about.at("command").get<std::string>()};
 }
 

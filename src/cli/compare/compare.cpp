@@ -117,7 +117,7 @@ public:
     }
 
     ending run() {
-        std::string busy = why_machine_is_busy();
+        busy_ = why_machine_is_busy();
         session monitored;
         describe(monitored);
         if (json_file_)
@@ -128,10 +128,14 @@ public:
         try {
             measure(interrupted);
         } catch (const failure &) {
-            report(busy); // what was measured is not lost with what could not be
+            report(); // what was measured is not lost with what could not be
             throw;
         }
-        report(busy);
+        if (busy_.empty()) // others may have begun meanwhile
+            busy_ = why_machine_is_busy();
+        if (json_file_)
+            json_file_->note("busy", busy_);
+        report();
         write_tables();
         if (json_file_ && !runs_.empty()) {
             json_file_->finish();
@@ -249,7 +253,7 @@ private:
         say("{}{}", output, output.empty() || output.back() == '\n' ? "" : "\n");
     }
 
-    void report(const std::string &busy) const {
+    void report() const {
         if (runs_.empty())
             return;
         fmt::print("{}\n{}; medians of {}{}{}\nmonitor: {}\n\n", about_.at("command").get<std::string>(),
@@ -265,12 +269,18 @@ private:
         if (is_grid())
             fmt::print("{}", comparison_grid(runs_, options_.locks, options_.threads, by_));
         if (std::find(options_.locks.begin(), options_.locks.end(), "glibc") != options_.locks.end())
-            fmt::print("\nvs glibc: median of the ratios within a round; above 1 is better than glibc\n");
-        give_verdicts(busy);
+            fmt::print(
+                "\nvs glibc: median of the ratios within a round; above 1 is better than glibc; interval: where it "
+                "lies in some 9 of 10 such measurements\n");
+        give_verdicts();
     }
 
-    // The last lines: what to do.
-    void give_verdicts(const std::string &busy) const {
+    // The last lines: what to do. Of what is no measurement that is to measure.
+    void give_verdicts() const {
+        if (!busy_.empty()) {
+            fmt::print("\nverdict:\n  {}: try again when it is not\n", busy_);
+            return;
+        }
         std::string text;
         for (unsigned threads : options_.threads) {
             std::vector<program_run> cell = with_threads(runs_, threads);
@@ -283,8 +293,6 @@ private:
         }
         if (!text.empty())
             fmt::print("\nverdict:\n{}", text);
-        if (!busy.empty())
-            fmt::print("{}{}: try again when it is not\n", text.empty() ? "\n" : "  ", busy);
     }
 
     void write_tables() {
@@ -308,6 +316,7 @@ private:
     std::optional<invoker> user_;
     std::map<std::string, environment> environments_; // by lock
     yardstick by_{};
+    std::string busy_; // why these are no measurements; empty: they are
     json about_;
     std::vector<program_run> runs_;
     std::set<std::tuple<std::string, unsigned, unsigned>> measured_; // before this run: lock, threads, round

@@ -41,16 +41,16 @@ std::optional<double> ops_per_s_of(const std::string &lock, const std::vector<re
     return std::nullopt;
 }
 
-// The median of the ratios within a round.
-std::optional<double> ratio_to(const std::string &lock, const std::vector<result_record> &records,
-                               const std::vector<const result_record *> &rounds) {
+// Within each round.
+std::vector<double> ratios_to(const std::string &lock, const std::vector<result_record> &records,
+                              const std::vector<const result_record *> &rounds) {
     std::vector<double> ratios;
     for (const result_record *one : rounds) {
         auto yardstick = ops_per_s_of(lock, records, one->threads, one->round);
         if (yardstick && *yardstick > 0 && one->ops_per_s)
             ratios.push_back(*one->ops_per_s / *yardstick);
     }
-    return median(ratios);
+    return ratios;
 }
 
 using summaries = std::vector<std::vector<cell_summary>>; // [lock][threads]
@@ -82,6 +82,13 @@ cell_text showing(std::optional<double> cell_summary::*field, std::string (*form
             return std::string("-");
         std::string text = format(*(one.*field));
         return one.rounds_ok < one.rounds ? text + "*" : text;
+    };
+}
+
+cell_text showing(std::optional<interval> cell_summary::*field) {
+    return [field](const cell_summary &one) {
+        const std::optional<interval> &within = one.*field;
+        return within ? fmt::format("{:.2f} to {:.2f}", within->low, within->high) : std::string("-");
     };
 }
 
@@ -131,8 +138,12 @@ cell_summary summarize(const std::vector<result_record> &records, const std::str
     summary.ops_per_s = median(ops_per_s);
     summary.ops_per_s_min = minimum(ops_per_s);
     summary.ops_per_s_max = maximum(ops_per_s);
-    summary.ratio_to_glibc = ratio_to("glibc", records, rounds);
-    summary.ratio_to_dispatch = ratio_to("dispatch", records, rounds);
+    std::vector<double> to_glibc = ratios_to("glibc", records, rounds),
+                        to_dispatch = ratios_to("dispatch", records, rounds);
+    summary.ratio_to_glibc = median(to_glibc);
+    summary.within_glibc = interval_of_median(to_glibc);
+    summary.ratio_to_dispatch = median(to_dispatch);
+    summary.within_dispatch = interval_of_median(to_dispatch);
     summary.wait_p999_ns = median(values_of(rounds, &result_record::wait_p999_ns));
     summary.wait_max_ns = maximum(values_of(rounds, &result_record::wait_max_ns));
     summary.fairness_factor = median(values_of(rounds, &result_record::fairness_factor));
@@ -174,10 +185,16 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
     std::string ratio_text = " in the same round" + std::string(rounds > 1 ? ", median" : "") + " (above 1: faster)";
 
     std::string text = section("Operations per second" + over_rounds, showing(&cell_summary::ops_per_s, format_count));
+    auto section_of_ratios = [&](const char *to, auto ratio, auto within) {
+        std::string shown = section(fmt::format("Ratio to {}{}", to, ratio_text), showing(ratio, format_ratio));
+        if (rounds >= values_of_interval)
+            shown += section("Where that lies in some 9 of 10 such measurements", showing(within));
+        return shown;
+    };
     if (is_compared("glibc"))
-        text += section("Ratio to glibc" + ratio_text, showing(&cell_summary::ratio_to_glibc, format_ratio));
+        text += section_of_ratios("glibc", &cell_summary::ratio_to_glibc, &cell_summary::within_glibc);
     if (is_compared("dispatch"))
-        text += section("Ratio to dispatch" + ratio_text, showing(&cell_summary::ratio_to_dispatch, format_ratio));
+        text += section_of_ratios("dispatch", &cell_summary::ratio_to_dispatch, &cell_summary::within_dispatch);
     if (measured(&cell_summary::wait_p999_ns)) {
         text += section("Time from request to release, median" + over_rounds,
                         showing(&cell_summary::wait_p50_ns, format_duration_ns));

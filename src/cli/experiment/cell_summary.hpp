@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/bootstrap.hpp"
 #include "measure/result_record.hpp"
 
 namespace holdfast::cli {
@@ -22,6 +23,7 @@ struct cell_summary {
     std::optional<double> ops_per_s_min;
     std::optional<double> ops_per_s_max;
     std::optional<double> ratio_to_glibc;  // median of the ratios within a round
+    std::optional<interval> within_glibc;  // where that lies
     std::optional<double> wait_p999_ns;    // median
     std::optional<double> wait_max_ns;     // maximum
     std::optional<double> fairness_factor; // median
@@ -30,6 +32,7 @@ struct cell_summary {
     std::optional<double> wait_p50_ns;     // median
     // Of coroutine workloads; medians.
     std::optional<double> ratio_to_dispatch; // of the ratios within a round
+    std::optional<interval> within_dispatch;
     std::optional<double> burden_jain;
     std::optional<double> same_worker;
     std::optional<double> same_worker_calm;

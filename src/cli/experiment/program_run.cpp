@@ -106,10 +106,14 @@ std::vector<std::string> row_of(const std::string &lock, const runs_of_lock &run
     bool any = !values.empty();
     row.push_back(any ? format_measured(*std::min_element(values.begin(), values.end())) : "-");
     row.push_back(any ? format_measured(*std::max_element(values.begin(), values.end())) : "-");
+    row.push_back(shown(standard_deviation(values), format_measured));
     if (by.by_metric)
         row.push_back(shown(median(wall_s), format_measured));
     row.push_back(shown(median(cpu_s), format_measured));
-    row.push_back(shown(ratio_to_glibc(runs, glibc_runs, by), format_ratio));
+    std::vector<double> ratios = ratios_of(runs, glibc_runs, by);
+    std::optional<interval> within = interval_of_median(ratios);
+    row.push_back(shown(median(ratios), format_ratio));
+    row.push_back(within ? fmt::format("{:.2f} to {:.2f}", within->low, within->high) : "-");
     return row;
 }
 
@@ -169,10 +173,10 @@ std::optional<double> yardstick::value(const program_run &run) const {
 
 std::string comparison_table(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                              const yardstick &by) {
-    std::vector<std::string> header{"lock", "status", by.by_metric ? by.metric_name : "wall s", "min", "max"};
+    std::vector<std::string> header{"lock", "status", by.by_metric ? by.metric_name : "wall s", "min", "max", "sigma"};
     if (by.by_metric)
         header.push_back("wall s");
-    header.insert(header.end(), {"CPU s", "vs glibc"});
+    header.insert(header.end(), {"CPU s", "vs glibc", "interval"});
     table rows(header, 2);
     runs_of_lock glibc_runs = select(runs, "glibc");
     for (const auto &lock : locks)
@@ -199,7 +203,7 @@ std::string comparison_rows(const std::vector<program_run> &runs, const std::vec
     auto words = [form](const std::string &text) { return form == table_form::csv ? csv_text(text) : text; };
     std::vector<std::string> header{"lock",  "threads", "status",   by.by_metric ? words(by.metric_name) : "wall s",
                                     "CPU s", "rounds",  "vs glibc", "from",
-                                    "to"};
+                                    "to",    "min",     "max",      "sigma"};
     std::string text = line_of(header, form);
     if (form == table_form::markdown)
         text += line_of(std::vector<std::string>(header.size(), "---"), form);
@@ -207,16 +211,22 @@ std::string comparison_rows(const std::vector<program_run> &runs, const std::vec
         std::vector<program_run> cell = with_threads(runs, count);
         for (const std::string &lock : locks) {
             runs_of_lock own = select(cell, lock);
-            std::vector<double> cpu_s, ratios = ratios_to_glibc(cell, lock, by);
+            std::vector<double> cpu_s, values, ratios = ratios_to_glibc(cell, lock, by);
             for (const program_run *one : own) {
                 if (one->status == run_status::ok)
                     cpu_s.push_back(one->cpu_s);
+                if (auto value = by.value(*one))
+                    values.push_back(*value);
             }
+            auto end = [&values](auto of) { return values.empty() ? std::nullopt : std::optional(*of(values)); };
             std::optional<interval> within = interval_of_median(ratios);
             text += line_of({words(lock), count ? std::to_string(count) : "", status_of(own),
                              csv_number(median_value(own, by)), csv_number(median(cpu_s)), std::to_string(own.size()),
                              csv_number(median(ratios)), csv_number(within ? std::optional(within->low) : std::nullopt),
-                             csv_number(within ? std::optional(within->high) : std::nullopt)},
+                             csv_number(within ? std::optional(within->high) : std::nullopt),
+                             csv_number(end([](auto &all) { return std::ranges::min_element(all); })),
+                             csv_number(end([](auto &all) { return std::ranges::max_element(all); })),
+                             csv_number(standard_deviation(values))},
                             form);
         }
     }

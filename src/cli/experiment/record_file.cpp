@@ -63,6 +63,13 @@ void record_file::add(const json &record) {
         file_.write(results_text(about_, lines_));
 }
 
+void record_file::note(const std::string &name, const std::string &sentence) {
+    if (!sentence.empty() && !about_.contains(name)) // what was so once was so
+        about_[name] = sentence;
+    if (file_.is_replaced() && !lines_.empty())
+        file_.write(results_text(about_, lines_));
+}
+
 void record_file::finish() const {
     if (!file_.is_replaced() && !lines_.empty())
         file_.write(results_text(about_, lines_));

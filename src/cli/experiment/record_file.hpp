@@ -45,6 +45,8 @@ public:
     }
 
     void add(const json &record);
+    // One more entry of the `about`; an empty one is none.
+    void note(const std::string &name, const std::string &sentence);
     // No more are added: for what can't be replaced again and again, a pipe or a device.
     void finish() const;
 

@@ -16,6 +16,8 @@ namespace holdfast::cli {
 namespace {
 
 constexpr unsigned rounds_enough = 7;
+// With fewer all of them are on one side by chance in more than one of 20 measurements, whatever the interval says.
+constexpr std::size_t rounds_that_tell = 6;
 
 unsigned more_than(unsigned rounds) {
     return std::max(rounds_enough, 2 * rounds + 1);
@@ -56,9 +58,13 @@ std::string verdict_on(const std::string &lock, const std::vector<double> &ratio
                         format_number_of(static_cast<unsigned>(ratios.size()), "round"));
     // Rounded to what is shown: 1.00 is not better.
     constexpr double shown = 0.005;
-    if (within->low >= 1 + shown)
+    bool is_better = within->low >= 1 + shown, is_worse = within->high <= 1 - shown;
+    if ((is_better || is_worse) && ratios.size() < rounds_that_tell)
+        return fmt::format("{}: {} in each, as by chance in one of {} measurements: take more rounds (--rounds {})",
+                           what, is_better ? "better" : "worse", 1 << ratios.size(), more_than(rounds));
+    if (is_better)
         return what + ": use it";
-    if (within->high <= 1 - shown)
+    if (is_worse)
         return what + ": glibc's is better here";
     if (within->high - within->low < 4 * shown)
         return what + ": as good as glibc's";

@@ -13,7 +13,7 @@ namespace holdfast::cli {
 std::string verdict_on(const std::string &lock, const std::vector<double> &ratios, unsigned rounds);
 
 // "this machine is busy (load 8.1 on 2 CPUs): these are not measurements"; empty when it is not. To be asked before
-// anything is measured.
+// anything is measured, and after that. Then there are no verdicts.
 std::string why_machine_is_busy();
 
 } // namespace holdfast::cli

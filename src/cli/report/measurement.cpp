@@ -184,16 +184,8 @@ cell_figure program_measurement::value(const std::string &lock, unsigned threads
 
 cell_figure program_measurement::ratio_to_glibc(const std::string &lock, unsigned threads) const {
     cell_figure sum = value(lock, threads);
-    std::vector<double> ratios;
-    for (const program_run *one : cell(lock, threads)) {
-        for (const program_run *glibc : cell("glibc", threads)) {
-            auto own = by_.value(*one), reference = by_.value(*glibc);
-            if (one->round == glibc->round && own && reference && *own > 0 && *reference > 0)
-                ratios.push_back(by_.higher_is_better ? *own / *reference : *reference / *own);
-        }
-    }
     sum.median.reset();
-    put_values(ratios, sum);
+    put_values(ratios_to_glibc(with_threads(runs_, threads), lock, by_), sum);
     return sum;
 }
 

@@ -64,7 +64,8 @@ figure verdicts_on(const program_measurement &of, const std::string &name) {
     figure made{.name = name,
                 .title = "What to do",
                 .sentence =
-                    "The median ratio to glibc's, and where it lies with 95% confidence (bootstrap over rounds).",
+                    "The median ratio to glibc's, and where it lies in some 9 of 10 such measurements (bootstrap over "
+                    "rounds).",
                 .picture = {},
                 .table = {}};
     made.table.header = {"lock", "threads", "verdict"};
@@ -106,10 +107,11 @@ section program_section(const program_measurement &of, const drawn_locks &drawn,
     if (of.threads().size() > 1) // else there is nothing to draw a line through
         speed.picture = picture_of(of, drawn, speed.title);
     section made{.name = name, .title = of.name(), .sentence = "", .figures = {}};
-    made.sentence = fmt::format("{}: {}, {}.", of.about().at("date").get<std::string>().substr(0, 10),
-                                machine_in(of.about()), of.about().at("kernel").get<std::string>());
+    made.sentence =
+        fmt::format("{}: {}, {}.{}", of.about().at("date").get<std::string>().substr(0, 10), machine_in(of.about()),
+                    of.about().at("kernel").get<std::string>(), why_no_measurement(of.about()));
     made.figures.push_back(std::move(speed));
-    if (has_ratios(of))
+    if (has_ratios(of) && why_no_measurement(of.about()).empty())
         made.figures.push_back(verdicts_on(of, name + "-verdict"));
     return made;
 }

@@ -39,9 +39,9 @@ section slice_section(const slice_measurement &of, const std::string &name) {
         .name = name, .title = of.workload() + background_phrase(of.background()), .sentence = "", .figures = {}};
     made.sentence =
         fmt::format("{}: {}, {}. A row for each length of sections, a column for each lock and length of its "
-                    "slices.",
+                    "slices.{}",
                     of.about().at("date").get<std::string>().substr(0, 10), machine_in(of.about()),
-                    of.about().at("kernel").get<std::string>());
+                    of.about().at("kernel").get<std::string>(), why_no_measurement(of.about()));
     for (unsigned threads : of.grid().threads) {
         slice_grid grid = of.grid();
         grid.threads.assign(1, threads); // gcc 12 warns of an assigned list of one (-Warray-bounds)

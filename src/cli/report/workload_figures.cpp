@@ -39,9 +39,9 @@ std::string seconds(double value) {
 // Of one figure over numbers of threads.
 struct description {
     const char *name;
-    const char *title;
-    const char *sentence;
-    const char *y_label;
+    std::string title;
+    std::string sentence;
+    std::string y_label;
     scale by;
     formatter format; // in the table
     formatter tick;
@@ -89,9 +89,9 @@ public:
     section_maker(const workload_measurement &of, const drawn_locks &drawn, std::string name) : of_(of), drawn_(drawn) {
         made_.name = std::move(name);
         made_.title = of.workload() + (of.background() ? background_phrase(of.background()) : "");
-        made_.sentence =
-            fmt::format("{}: {}, {}, {}.", of.about().at("date").get<std::string>().substr(0, 10),
-                        machine_in(of.about()), of.about().at("kernel").get<std::string>(), conditions(of));
+        made_.sentence = fmt::format("{}: {}, {}, {}.{}", of.about().at("date").get<std::string>().substr(0, 10),
+                                     machine_in(of.about()), of.about().at("kernel").get<std::string>(), conditions(of),
+                                     why_no_measurement(of.about()));
     }
 
     void add(const description &what, const statistic &value) {
@@ -198,12 +198,13 @@ std::vector<unsigned> telling_threads(const workload_measurement &of) {
 
 section workload_section(const workload_measurement &of, const drawn_locks &drawn, const std::string &name) {
     section_maker maker(of, drawn, name);
-    maker.add(
-        {"time", "critical-section time normalised to the blocking lock",
-         "Mean time from request to release, as a ratio to the pure blocking lock's in the same round: below 1 is "
-         "faster. Linear up to 1.2, logarithmic above.",
-         "time from request to release, blocking lock = 1", scale::broken, format_ratio, times},
-        ratio_to(of, of.has_lock("blocking") ? "blocking" : "glibc", &result_record::wait_mean_ns));
+    std::string one = of.has_lock("glibc") ? "glibc" : "blocking"; // as all ratios
+    maker.add({"time", fmt::format("critical-section time, {} = 1", one),
+               fmt::format("Mean time from request to release, as a ratio to that of {} in the same round: below 1 is "
+                           "faster. Linear up to 1.2, logarithmic above.",
+                           one),
+               fmt::format("time from request to release, {} = 1", one), scale::broken, format_ratio, times},
+              ratio_to(of, one, &result_record::wait_mean_ns));
     maker.add({"throughput", "throughput",
                "Operations that ended within the measurement, over its time: more is better.", "operations per second",
                scale::logarithmic, format_count, format_round_count},

@@ -65,6 +65,20 @@ TEST(cell_tables, show_trouble_in_place_of_figures) {
     EXPECT_NE(text.find("* not all rounds ended well"), std::string::npos) << text;
 }
 
+// Shown able to fail: with the interval of the throughput itself.
+TEST(cell_tables, tell_where_each_ratio_lies) {
+    std::vector<result_record> cells = {cell("glibc", 2, 1, 100), cell("mcs", 2, 1, 50), cell("glibc", 2, 2, 400),
+                                        cell("mcs", 2, 2, 100)};
+    EXPECT_EQ(cell_tables(cells, {"glibc", "mcs"}, {2}).find("9 of 10"), std::string::npos)
+        << "of two rounds there is none";
+    cells.push_back(cell("glibc", 2, 3, 200));
+    cells.push_back(cell("mcs", 2, 3, 200));
+    std::string text = cell_tables(cells, {"glibc", "mcs"}, {2});
+    std::string title = "Where that lies in some 9 of 10 such measurements\n";
+    EXPECT_NE(text.find(title), std::string::npos) << text;
+    EXPECT_NE(text.find("mcs      0.25 to 1.00\n"), std::string::npos) << text;
+}
+
 TEST(cell_tables, of_coroutines_compare_with_dispatch) {
     std::vector<result_record> cells = {cell("ces", 2, 1, 300), cell("dispatch", 2, 1, 200), cell("ces", 2, 2, 100),
                                         cell("dispatch", 2, 2, 100), cell("go", 2, 1, 0, cell_status::absent)};
