@@ -77,6 +77,17 @@ def test_verdicts_and_tables_for_others(holdfast, tmp_path):
     assert failed.returncode == 125 and "--prepare 'exit 3'" in failed.stderr
 
 
+# Shown able to fail: seen by the release before: nothing was said.
+@pytest.mark.parametrize("locks, program, sentence", [
+    ("glibc,blocking", "exit 3", "in no round a run under glibc's and one under another lock went well: see above"),
+    ("blocking,mcs", "exit 0", "there is nothing to compare with: add glibc to --locks"),
+])
+def test_what_can_not_be_compared_is_said_at_the_end(holdfast, locks, program, sentence):
+    result = holdfast("compare", "--rounds", "3", "--locks", locks, "--", "sh", "-c", program)
+    verdicts = verdicts_of(result)
+    assert not verdicts or sentence in verdicts, result.stdout
+
+
 # Others that run before, and others that begin meanwhile. Shown able to fail: with verdicts beside the sentence;
 # without the look at the end; without the note in the file.
 @pytest.mark.parametrize("begin", ["before", "meanwhile"])

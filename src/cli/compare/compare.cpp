@@ -291,6 +291,12 @@ private:
                     text += fmt::format("  {}{}\n", threads ? format_number_of(threads, "thread") + ": " : "", verdict);
             }
         }
+        bool has_glibc = std::ranges::find(options_.locks, "glibc") != options_.locks.end();
+        if (text.empty() && !has_glibc)
+            text = "  there is nothing to compare with: add glibc to --locks\n";
+        else if (text.empty() && options_.locks.size() > 1)
+            text =
+                "  in no round a run under glibc's and one under another lock went well: see above what went wrong\n";
         if (!text.empty())
             fmt::print("\nverdict:\n{}", text);
     }
