@@ -134,13 +134,22 @@ void *work(void *argument) {
     return nullptr;
 }
 
-bool sleeps_in_futex(const worker &worker) {
-    char path[64], text[32] = "";
-    std::snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", worker.tid.load());
+std::string line_of(const worker &worker, const char *file_name) {
+    char path[64], text[256] = "";
+    std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", worker.tid.load(), file_name);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = read(file, text, sizeof(text) - 1);
     close(file);
-    return size > 0 && std::strtol(text, nullptr, 10) == SYS_futex && std::strncmp(text, "running", 7) != 0;
+    return size > 0 ? text : "";
+}
+
+// A thread that has been woken but has not come to a CPU is in the call still, and so is one that waits for memory
+// there; the letter tells them from a sleeper.
+bool sleeps_in_futex(const worker &worker) {
+    std::string call = line_of(worker, "syscall"), stat = line_of(worker, "stat");
+    std::size_t name_ends = stat.rfind(')');
+    return std::strtol(call.c_str(), nullptr, 10) == SYS_futex && name_ends != std::string::npos &&
+           stat.compare(name_ends, 3, ") S") == 0;
 }
 
 bool is_done(const worker &worker) {
