@@ -13,6 +13,7 @@
 #include <sys/time.h>
 
 #include "base/clock.h"
+#include "base/cpu_count.h"
 #include "base/descriptor_passing.h"
 #include "base/system_call.h"
 #include "hint/hint.h"
@@ -216,13 +217,19 @@ static void try_to_register(void) {
         later.apart_ns = later.apart_ns < HF_LATER_LONGEST_NS ? 2 * later.apart_ns : HF_LATER_LONGEST_NS;
 }
 
+// On one CPU no waiter spins, whatever a monitor says: the holder can't run meanwhile. And a monitor has its price, which
+// those pay that switch often.
+static bool is_worth_a_monitor(void) {
+    return hf_cpus_usable() > 1;
+}
+
 void hf_register_later(void) {
     enum { SLEEPS_APART = 16 }; // the clock is too dear to be read each time
     static __thread uint32_t sleeps __attribute__((tls_model("initial-exec")));
     if (++sleeps % SLEEPS_APART != 0)
         return;
     uint64_t due_ns = hf_load_acquire(&later.due_ns); // pairs with the release of the thread that has tried before
-    if (hf_monotonic_ns() < due_ns)
+    if (hf_monotonic_ns() < due_ns || !is_worth_a_monitor())
         return;
     int saved_errno = errno;
     sigset_t saved;

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -89,27 +90,56 @@ def test_a_program_that_never_sleeps_for_a_lock_loads_no_monitor(holdfast):
     assert "socket:" in held and "bpf" not in held, held
 
 
-def test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast):
-    """Shown able to fail: without owe_registration for HF_REPLY_LATER."""
+def listens(process):
+    return "bpf-map" in Path(f"/proc/{process}/maps").read_text()
+
+
+@contextmanager
+def contended_program(start_holdfast):
+    """One whose threads sleep for a lock all the time, under `run`; it would outlive it."""
     start_holdfast("run", "--", PROGRAMS / "pthread-objects", "--object", "mutex", "--threads", "8", "--inside", "5000",
                    "--seconds", "300")
-
-    def listens():
-        return any("bpf-map" in Path(f"/proc/{process}/maps").read_text() for process in running("pthread-objects"))
-
     try:
-        wait_until(listens)
+        wait_until(lambda: running("pthread-objects"))
+        yield running("pthread-objects")[0]
     finally:
-        for process in running("pthread-objects"):  # it would outlive holdfast
+        for process in running("pthread-objects"):
             os.kill(process, signal.SIGKILL)
 
 
-@pytest.fixture
-def busy_cpu():
-    """What the test starts has one CPU, with others that want it: what runs in spare time gets next to nothing."""
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one CPU no program asks for a monitor")
+
+
+@needs_two_cpus
+def test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast):
+    """Shown able to fail: without owe_registration for HF_REPLY_LATER."""
+    with contended_program(start_holdfast) as process:
+        wait_until(lambda: listens(process))
+
+
+@needs_two_cpus
+def test_a_program_on_one_cpu_loads_no_monitor_until_it_has_another(start_holdfast):
+    """Shown able to fail: without is_worth_a_monitor()."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(16)]
+    try:
+        with contended_program(start_holdfast) as process:
+            os.sched_setaffinity(0, allowed)
+            time.sleep(3)
+            assert not listens(process)
+            for thread in os.listdir(f"/proc/{process}/task"):
+                os.sched_setaffinity(int(thread), allowed)
+            wait_until(lambda: listens(process))
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.fixture
+def busy_cpus():
+    """What the test starts has two CPUs, with others that want them: what runs in spare time gets next to nothing."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(sorted(allowed)[:2]))
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(32)]
     yield
     os.sched_setaffinity(0, allowed)
     for process in busy:
@@ -117,13 +147,14 @@ def busy_cpu():
         process.wait()
 
 
-@pytest.mark.usefixtures("busy_cpu")
+@needs_two_cpus
+@pytest.mark.usefixtures("busy_cpus")
 def test_a_monitor_is_loaded_where_no_cpu_is_idle(start_holdfast):
     """Shown able to fail: without hurry() in spare_time_work::hurry_after."""
     test_a_program_that_began_before_its_monitor_meets_it_later(start_holdfast)
 
 
-@pytest.mark.usefixtures("busy_cpu")
+@pytest.mark.usefixtures("busy_cpus")
 def test_a_program_ends_while_its_monitor_is_being_loaded(holdfast):
     """Each run takes seconds in place of tenths where nobody hurries what loads."""
     for _ in range(5):
@@ -444,7 +475,7 @@ def test_conf_that_makes_no_sense(holdfast, conf, words):
 
 
 def test_conf_reaches_the_program(holdfast):
-    conf = "mutex:blocking,rwlock:glibc,spin:default,"
+    conf = "mutex:blocking,rwlock:glibc,spin:default"
     result = holdfast("run", "--conf", conf, "--", "sh", "-c", 'echo "$HOLDFAST_CONF"')
     assert (result.stdout, result.stderr, result.returncode) == (conf + "\n", "", 0)
     assert INTERPOSER.name in holdfast("run", "--lock", "glibc", "--conf", conf, "--", "cat", "/proc/self/maps").stdout

@@ -142,9 +142,9 @@ int longest_wait_in_sections(int threads, int sections_in_all) {
     return longest;
 }
 
-// The least of some: a waiter that has no CPU for a second can't take what it is given meanwhile. A fair lock's bound is
-// 16; seen were 530 to 1010, the latter on a CPU with eight more that wanted it, and 5100 to 12900 where nobody is ever
-// overdue.
+// The least of some: a waiter that has no CPU for a second can't take what it is given meanwhile. A fair lock's bound
+// is 16; seen were 530 to 1010, the latter on a CPU with eight more that wanted it, and 5100 to 12900 where nobody is
+// ever overdue.
 TEST_F(long_waits, AreBoundedInSections) {
     constexpr int threads = 16, sections_in_all = 20000, sections_bound = 3000, tries = 4;
     int longest = sections_in_all;
