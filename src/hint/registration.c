@@ -217,8 +217,8 @@ static void try_to_register(void) {
         later.apart_ns = later.apart_ns < HF_LATER_LONGEST_NS ? 2 * later.apart_ns : HF_LATER_LONGEST_NS;
 }
 
-// On one CPU no waiter spins, whatever a monitor says: the holder can't run meanwhile. And a monitor has its price, which
-// those pay that switch often.
+// On one CPU no waiter spins, whatever a monitor says: the holder can't run meanwhile. And a monitor has its price,
+// which those pay that switch often.
 static bool is_worth_a_monitor(void) {
     return hf_cpus_usable() > 1;
 }

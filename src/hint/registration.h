@@ -158,7 +158,8 @@ struct hf_process_absences {
 void hf_register(void);
 
 // A monitor that was not there, or did not answer, when the process started may be there by now. Asked before a thread
-// sleeps; does something now and then, while that is owed and the process may use two CPUs. Statistics are noted by those that met it at their start.
+// sleeps; does something now and then, while that is owed and the process may use two CPUs. Statistics are noted by
+// those that met it at their start.
 void hf_register_later(void) __attribute__((cold));
 extern bool hf_registration_is_owed __attribute__((visibility("hidden")));
 
