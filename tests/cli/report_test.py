@@ -131,6 +131,30 @@ def test_figures_of_coroutines(page, tmp_path):
     assert made.row("coro-mutex-same-worker", "ces") == ["0.80", "0.80"]
 
 
+EXPERIMENT = {**ABOUT, "experiment": "rename", "what": "How long renames take"}
+
+
+def half_of_a_lock(lock, thread, **more):
+    return {"lock": lock, "thread": thread, "calls": 4, "has": 0.5, "is_kept_from": 0.25, "us": [0, 1, 20, 300, 4000],
+            **more}
+
+
+# Shown able to fail: quantiles taken for nanoseconds; what a thread is kept from taken for what it could have.
+def test_figures_of_a_lock_of_the_kernels(page, tmp_path):
+    records = [half_of_a_lock(lock, thread) for lock in ("mutex", "kscl") for thread in ("bully", "victim")]
+    made = page(written(tmp_path / "rename.json", records, about=EXPERIMENT))
+    assert list(made.pictures) == ["rename-calls"]
+    assert made.row("rename-calls", "bully, kscl") == ["4", "20.0us", "300us", "300us", "4.00ms"]
+    assert made.row("rename-parts", "victim, mutex") == ["50%", "25%", "75%"]
+
+
+@pytest.mark.parametrize("wrong", [{"has": 1.5}, {"us": [2, 1]}, {"us": []}, {"us": [0, -1]}, {"us": 3},
+                                   {"calls": "four"}])
+def test_a_lock_of_the_kernels_is_looked_at(holdfast, tmp_path, wrong):
+    path = written(tmp_path / "rename.json", [half_of_a_lock("mutex", "bully", **wrong)], about=EXPERIMENT)
+    assert_usage_error(holdfast("report", path, "-o", tmp_path / "page.html"), str(path))
+
+
 def test_every_figure_of_the_paper(page, tmp_path):
     made = page(written(tmp_path / "cells.json", cells()))
     assert list(made.pictures) == ["shared-memory-" + name for name in (

@@ -18,6 +18,7 @@
 #include "cli/experiment/results_file.hpp"
 #include "cli/report/drawn_locks.hpp"
 #include "cli/report/envelope.hpp"
+#include "cli/report/kernel_lock_figures.hpp"
 #include "cli/report/page.hpp"
 #include "cli/report/program_figures.hpp"
 #include "cli/report/recording_report.hpp"
@@ -44,12 +45,15 @@ struct material {
     std::vector<workload_measurement> workloads;
     std::vector<slice_measurement> slices;
     std::vector<program_measurement> programs;
+    std::vector<kernel_lock_measurement> kernel_locks;
 
     void add(const std::string &path) {
         results file = read_results(path);
         std::size_t not_ok = 0;
         try {
-            if (file.about.contains("program"))
+            if (kernel_lock_measurement::is_in(file))
+                kernel_locks.emplace_back(file);
+            else if (file.about.contains("program"))
                 not_ok = programs.emplace_back(file).not_ok();
             else if (slice_measurement::is_in(file))
                 not_ok = slices.emplace_back(file).not_ok();
@@ -95,6 +99,8 @@ public:
             keep(time_between_section(group, drawn, unused_name(group.front()->workload() + "-time-between")));
         for (const auto &one : of.slices)
             keep(slice_section(one, unused_name(one.workload() + background_in_name(one.background()))));
+        for (const auto &one : of.kernel_locks)
+            keep(kernel_lock_section(one, unused_name(one.experiment())));
         if (acceptance)
             keep(envelope_section(of.workloads, of.programs));
     }

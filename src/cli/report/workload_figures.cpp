@@ -198,13 +198,13 @@ std::vector<unsigned> telling_threads(const workload_measurement &of) {
 
 section workload_section(const workload_measurement &of, const drawn_locks &drawn, const std::string &name) {
     section_maker maker(of, drawn, name);
-    std::string one = of.has_lock("glibc") ? "glibc" : "blocking"; // as all ratios
-    maker.add({"time", fmt::format("critical-section time, {} = 1", one),
+    std::string to = of.has_lock("glibc") ? "glibc" : "blocking"; // as all ratios
+    maker.add({"time", fmt::format("critical-section time, {} = 1", to),
                fmt::format("Mean time from request to release, as a ratio to that of {} in the same round: below 1 is "
                            "faster. Linear up to 1.2, logarithmic above.",
-                           one),
-               fmt::format("time from request to release, {} = 1", one), scale::broken, format_ratio, times},
-              ratio_to(of, one, &result_record::wait_mean_ns));
+                           to),
+               fmt::format("time from request to release, {} = 1", to), scale::broken, format_ratio, times},
+              ratio_to(of, to, &result_record::wait_mean_ns));
     maker.add({"throughput", "throughput",
                "Operations that ended within the measurement, over its time: more is better.", "operations per second",
                scale::logarithmic, format_count, format_round_count},
