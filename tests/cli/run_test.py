@@ -95,9 +95,9 @@ def listens(process):
 
 
 @contextmanager
-def contended_program(start_holdfast):
-    """One whose threads sleep for a lock all the time, under `run`; it would outlive it."""
-    start_holdfast("run", "--", PROGRAMS / "pthread-objects", "--object", "mutex", "--threads", "8", "--inside", "5000",
+def contended_program(start_holdfast, kind="mutex"):
+    """One whose threads sleep for an object all the time, under `run`; it would outlive it."""
+    start_holdfast("run", "--", PROGRAMS / "pthread-objects", "--object", kind, "--threads", "8", "--inside", "5000",
                    "--seconds", "300")
     try:
         wait_until(lambda: running("pthread-objects"))
@@ -132,6 +132,14 @@ def test_a_program_on_one_cpu_loads_no_monitor_until_it_has_another(start_holdfa
             wait_until(lambda: listens(process))
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) >= 8, reason="eight threads may have a CPU each, and spin")
+def test_barriers_of_more_threads_than_cpus_load_no_monitor(start_holdfast):
+    """Shown able to fail: with hf_hint_look_again() before each sleep."""
+    with contended_program(start_holdfast, "barrier") as process:
+        time.sleep(3)
+        assert not listens(process)
 
 
 @pytest.fixture

@@ -53,8 +53,9 @@ static bool may_leave(const struct hf_barrier *barrier, uint32_t number, uint32_
 
 static void wait_until_let_go(struct hf_barrier *barrier, uint32_t number) {
     uint32_t round = number / barrier->count, let_go;
-    // With more threads than CPUs somebody waits for the CPU on which this one would spin.
-    bool spins = barrier->count <= hf_cpus_usable() && hf_spin_history_may_spin(&barrier->spin_rounds, round);
+    // With more threads than CPUs somebody waits for the CPU on which this one would spin; nor is a monitor asked for.
+    bool may_ever_spin = barrier->count <= hf_cpus_usable();
+    bool spins = may_ever_spin && hf_spin_history_may_spin(&barrier->spin_rounds, round);
     struct hf_spin_budget budget = {.polls_left = spins ? HF_BARRIER_SPIN_BUDGET_POLLS : 0};
     do {
         if (may_leave(barrier, number, &let_go)) {
@@ -65,7 +66,8 @@ static void wait_until_let_go(struct hf_barrier *barrier, uint32_t number) {
     } while (hf_spin_budget_left(&budget));
     if (spins && budget.polls_left < HF_BARRIER_SPIN_BUDGET_POLLS - 1) // not if the hint did not let it
         hf_spin_history_was_vain(&barrier->spin_rounds, round);
-    hf_hint_look_again();
+    if (may_ever_spin)
+        hf_hint_look_again();
     while (!may_leave(barrier, number, &let_go))
         hf_futex_wait(&barrier->let_go, let_go, NULL);
 }
