@@ -172,6 +172,22 @@ TEST_F(server, FollowsARegisteredProcess) {
     EXPECT_EQ(count_becomes(*watcher, 0), 0u);
 }
 
+// Shown able to fail: taken from the status.
+TEST_F(server, CountsAnewThoughSomebodyHasJustAsked) {
+    pid_t stays = fork();
+    if (stays == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv(HF_SOCKET_VARIABLE, serving.socket_name().c_str(), 1);
+        registers();
+        for (;;)
+            pause();
+    }
+    EXPECT_TRUE(comes_true([&] { return serving.status().registered_processes == 1; }));
+    kill(stays, SIGKILL);
+    waitpid(stays, nullptr, 0);
+    EXPECT_EQ(serving.count_registered(), 0u);
+}
+
 TEST_F(server, WithoutAMonitorSaysSoAndKeepsStatistics) {
     monitor_server alone(nullptr, listening_socket(), household_of(getuid()));
     EXPECT_TRUE(in_child(

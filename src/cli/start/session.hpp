@@ -81,7 +81,7 @@ public:
     hf_monitor_status monitor_totals() const;
 
     // Of those that registered with the session's own monitor: how many run.
-    std::uint64_t registered_processes() const { return monitor_ ? server_->status().registered_processes : 0; }
+    std::uint64_t registered_processes() const { return monitor_ ? server_->count_registered() : 0; }
 
     // Variables that let a program that is linked with Holdfast find the monitor.
     environment native_environment() const;

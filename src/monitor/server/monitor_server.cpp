@@ -297,4 +297,10 @@ hf_monitor_status monitor_server::status() const {
     return serving_->status();
 }
 
+std::uint64_t monitor_server::count_registered() const {
+    std::lock_guard guard(serving_->books);
+    serving_->walked_at_ns = 0;
+    return serving_->status().registered_processes;
+}
+
 } // namespace holdfast

@@ -56,6 +56,8 @@ public:
     void watch_rules(const std::vector<std::string> &names);
     std::map<std::string, std::uint64_t> rule_matches() const;
     hf_monitor_status status() const;
+    // How many processes are followed now. Of a status they may have been counted a moment before, for somebody else.
+    std::uint64_t count_registered() const;
 
 private:
     struct serving;
