@@ -153,7 +153,8 @@ TEST_F(CoroExceptions, OfASection) {
     EXPECT_EQ(living_, 0);
 }
 
-// The callback's thread has its own copy of `done`, and of the exception, when the task reads, and drops it at any time.
+// The callback's thread has its own copy of `done`, and of the exception, when the task reads, and drops them at any
+// time.
 TEST_F(CoroExceptions, OfACallback) {
     std::vector<std::thread> libraries;
     catch_all([&](int round) {
