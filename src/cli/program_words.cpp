@@ -16,6 +16,12 @@ bool value_follows(const CLI::App &verb, const std::string &word) {
     return option && option->get_items_expected_min() > 0;
 }
 
+// Null: it is none.
+const CLI::App *verb_named(const CLI::App &app, const std::string &word) {
+    auto named = app.get_subcommands([&](const CLI::App *each) { return each->get_name() == word; });
+    return named.empty() ? nullptr : named.front();
+}
+
 bool is_list(const CLI::Option *option) {
     return option && (option->get_delimiter() == ',' || option->check_lname("conf"));
 }
@@ -27,11 +33,10 @@ bool has_empty_item(const std::string &list) {
 } // namespace
 
 std::vector<std::string> with_program_marked(const CLI::App &app, std::vector<std::string> words) {
-    auto named =
-        app.get_subcommands([&](const CLI::App *each) { return !words.empty() && each->get_name() == words.front(); });
-    if (named.empty() || !named.front()->get_option_no_throw("program"))
+    const CLI::App *named = words.empty() ? nullptr : verb_named(app, words.front());
+    if (!named || !named->get_option_no_throw("program"))
         return words;
-    const CLI::App &verb = *named.front();
+    const CLI::App &verb = *named;
     std::size_t word = 1;
     while (word < words.size() && is_option(words[word]) && words[word] != "--")
         word += value_follows(verb, words[word]) ? 2 : 1;
@@ -44,8 +49,8 @@ std::string list_with_empty_item(const CLI::App &app, const std::vector<std::str
     const CLI::App *verb = &app;
     for (std::size_t at = 0; at < words.size() && words[at] != "--"; at++) {
         if (!is_option(words[at])) {
-            auto named = verb->get_subcommands([&](const CLI::App *each) { return each->get_name() == words[at]; });
-            verb = named.empty() ? verb : named.front();
+            const CLI::App *named = verb_named(*verb, words[at]);
+            verb = named ? named : verb;
             continue;
         }
         std::size_t equals = words[at].find('=');
