@@ -43,6 +43,24 @@ protected:
         return status == 0;
     }
 
+    // A child that registers as programs do, and stays until it is killed here.
+    pid_t registered_child(const std::function<void()> &then = [] {}) const {
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            setenv(HF_SOCKET_VARIABLE, serving.socket_name().c_str(), 1);
+            registers();
+            then();
+            for (;;)
+                pause();
+        }
+        return child;
+    }
+    static void end(pid_t child) {
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+    }
+
     int connected() const { return connected_to(serving); }
     static int connected_to(const monitor_server &met) {
         sockaddr_un address{};
@@ -157,34 +175,17 @@ TEST_F(server, BlocksAClientThatCameBeforeItsMonitor) {
 }
 
 TEST_F(server, FollowsARegisteredProcess) {
-    pid_t holder = fork();
-    if (holder == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setenv(HF_SOCKET_VARIABLE, serving.socket_name().c_str(), 1);
-        registers();
-        hf_critical_enter(hf_self());
-        for (;;)
-            pause();
-    }
+    pid_t holder = registered_child([] { hf_critical_enter(hf_self()); });
     EXPECT_EQ(count_becomes(*watcher, 1), 1u);
-    kill(holder, SIGKILL);
-    waitpid(holder, nullptr, 0);
+    end(holder);
     EXPECT_EQ(count_becomes(*watcher, 0), 0u);
 }
 
 // Shown able to fail: taken from the status.
 TEST_F(server, CountsAnewThoughSomebodyHasJustAsked) {
-    pid_t stays = fork();
-    if (stays == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setenv(HF_SOCKET_VARIABLE, serving.socket_name().c_str(), 1);
-        registers();
-        for (;;)
-            pause();
-    }
+    pid_t stays = registered_child();
     EXPECT_TRUE(comes_true([&] { return serving.status().registered_processes == 1; }));
-    kill(stays, SIGKILL);
-    waitpid(stays, nullptr, 0);
+    end(stays);
     EXPECT_EQ(serving.count_registered(), 0u);
 }
 
