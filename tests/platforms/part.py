@@ -2,15 +2,16 @@
 """A part of docs/platforms.md: a table between marks that belong to one command, and numbered remarks below it.
 
 A command that has tried a part of what a table tells of writes these cells, and leaves the others as it finds them, so
-each row says which commits it is of."""
+each row says which commits it is of, and when they were tried."""
 
+import datetime
 import re
 import subprocess
 from dataclasses import dataclass
 
 END = "<!-- end -->"
 NOT_TRIED = "not tried"
-COMMIT = "commit"  # the last column of each table
+COMMIT = "day and commit"  # the last column of each table
 PAGE = "docs/platforms.md"  # in the tree
 
 
@@ -35,18 +36,18 @@ def not_tried(why=""):
 
 
 def commit_of(root):
-    """What is tried: the sources' commit, and whether they have been changed since. The page is none of them, since the
-    run before this one has written it."""
+    """What is tried, and when: today, the sources' commit, and whether they have been changed since. The page is none
+    of them, since the run before this one has written it."""
     def git(*words):
         return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True,
                               check=False).stdout.strip()
 
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){PAGE}")
-    return git("describe", "--always") + ("-dirty" if changed else "")
+    return f"{datetime.date.today()} {git('describe', '--always')}" + ("-dirty" if changed else "")
 
 
 def commits(texts):
-    """The cell that names these commits, each once."""
+    """The cell that names these commits and their days, each once."""
     return Cell(", ".join(dict.fromkeys(each for text in texts for each in text.split(", ") if each)) or NOT_TRIED)
 
 

@@ -35,6 +35,15 @@ COLUMNS = {
 OFFERS = {"time-slice extension": "slice_extension", "sched_ext": "sched_ext"}
 
 
+def skips(cases):
+    """A remark for each reason that cases ("CASE: WHY") have to skip themselves: a dozen may have the same."""
+    by_reason = {}
+    for case in cases:
+        name, _, why = case.partition(":")
+        by_reason.setdefault(why, []).append(f"`{name}`")
+    return tuple(plain(f"{', '.join(names)} {'skips itself' if len(names) == 1 else 'skip themselves'}:{why}")
+                 for why, names in by_reason.items())
+
 
 def cell(machine, names):
     """yes, no or not tried; with remarks that say more."""
@@ -52,8 +61,7 @@ def cell(machine, names):
                          f"the run was stopped before {', '.join(f'`{name}`' for name in left)}")
     if not ran:
         return not_tried("one host thread does the work of so many CPUs: a short form only")
-    return Cell("yes", tuple(plain(f"`{case.split(':')[0]}` skips itself:{case.partition(':')[2]}")
-                             for test in ran for case in test["skipped"]))
+    return Cell("yes", skips(case for test in ran for case in test["skipped"]))
 
 
 def offered(machine, capability):
