@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,6 +83,33 @@ def test_a_compiler_that_has_not_been_tried_is_said_or_is_as_the_page_had_it():
     assert "| trixie | gcc-14 | the product | yes | abc1234 |" in second
     assert "| trixie | gcc-12 | the product | no: 1 warnings: a \\| b | 1111111 |" in second
     assert page.with_parts(second, [{**elsewhere, "trials": []}]) == second
+
+
+def test_what_a_suite_has_no_library_for_is_left_out_and_said(tmp_path, monkeypatch):
+    build, root = tmp_path / "build", tmp_path / "sid" / "root"
+    for file in (build / "cxx", build / "linked", build / "lib" / "libours.so",
+                 root / "usr" / "lib" / "x86_64-linux-gnu" / "libj.so.2"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    needed = {str(build / "cxx"): ("libours.so",), str(build / "linked"): ("libm.so.2",)}
+    monkeypatch.setattr(trials, "needed_by", needed.__getitem__)
+    laboratory = trials.Laboratory(SimpleNamespace(name="sid", gccs=["gcc-16"]), SimpleNamespace(
+        root=root, folder=root.parent), None, build, lambda said: None)
+    monkeypatch.setattr(laboratory, "command", lambda: build / "bin" / "holdfast")
+    monkeypatch.setattr(laboratory, "run_test", lambda test: (test[0], "", 3, ""))
+
+    def outcome(*names):
+        tests = {"j": ("cxx", "/usr/lib/x86_64-linux-gnu/libj.so.2"), "m": ("cxx", "/usr/lib/libm.so.2"),
+                 "m-linked": ("linked", str(build / "lib" / "libours.so"))}
+        monkeypatch.setattr(laboratory, "conformance_tests", lambda short: [
+            (name, [str(build / tests[name][0])], {"ENVIRONMENT": [f"LD_PRELOAD={tests[name][1]}"]})
+            for name in names])
+        return laboratory.conformance(short=True)
+
+    some = outcome("j", "m", "m-linked")
+    assert some.passed and some.detail == "1 tests, 3 cases; 2 left out, since there is no libm.so.2"
+    assert outcome("j").detail == "1 tests, 3 cases"
+    assert not outcome("m").passed
 
 
 def test_a_build_that_fails_is_told_by_its_first_error():

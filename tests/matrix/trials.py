@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What is tried in a suite's chroot: building there, and running there what was built here."""
 
+import functools
 import json
 import os
 import re
@@ -25,6 +26,10 @@ class Outcome:
 
     def as_json(self):
         return asdict(self)
+
+
+class Absent(Exception):
+    """A suite does not have this file, in any package: its name."""
 
 
 def failed(trial, why):
@@ -123,14 +128,36 @@ class Laboratory:
         return None
 
     def found_there(self, path):
-        """Where a file of another package is there: in the same folder, or in that of its architecture."""
+        """Where a file of another package is there: in the same folder, or in that of its architecture. Absent: it has
+        none."""
         ours = any(Path(path).is_relative_to(each) for each in (self.build, self.chroot.folder))
         if ours or (self.chroot.root / path.lstrip("/")).exists():
             return path
         found = next(self.chroot.root.glob(f"usr/lib/*-linux-gnu/{Path(path).name}"), None)
         if not found:
-            raise ChrootError(f"{self.suite.name} has no {path}")
+            raise Absent(Path(path).name)
         return f"/{found.relative_to(self.chroot.root)}"
+
+    def libraries_there(self):
+        """The names of libraries that programs find there: the suite's, and those built here."""
+        return {each.name for folder, pattern in ((self.chroot.root / "usr", "lib*/*.so*"),
+                                                  (self.chroot.root / "usr", "lib/*-linux-gnu/*.so*"),
+                                                  (self.build, "**/*.so*")) for each in folder.glob(pattern)}
+
+    def there(self, tests, ours, command):
+        """The tests as they run there, and by what the suite lacks the names of those that can't."""
+        known, runnable, absent = self.libraries_there(), [], {}
+        for name, words, properties in tests:
+            try:
+                for program in words[words[0] == ours:]:
+                    for library in needed_by(program) if Path(program).is_relative_to(self.build) else ():
+                        if library not in known:
+                            raise Absent(library)
+                runnable.append((name, [command if words[0] == ours else self.found_there(words[0]), *words[1:]],
+                                 self.environment_there(properties), properties.get("PASS_REGULAR_EXPRESSION")))
+            except Absent as what:
+                absent.setdefault(str(what), []).append(name)
+        return runnable, absent
 
     def environment_there(self, properties):
         return [f"LD_PRELOAD={':'.join(map(self.found_there, setting[11:].split(':')))}"
@@ -149,11 +176,12 @@ class Laboratory:
         if not tests:
             return failed("conformance", f"{self.build} has no tests with the label posix: ./dev build release")
         left_out = [name for name, words, _ in tests if words[0] == ours] if not command else []
-        tests = [(name, [command if words[0] == ours else self.found_there(words[0]), *words[1:]],
-                  self.environment_there(properties), properties.get("PASS_REGULAR_EXPRESSION"))
-                 for name, words, properties in tests if name not in left_out]
+        tests, absent = self.there([test for test in tests if test[0] not in left_out], ours, command)
         self.begin(f"runs {len(tests)} conformance tests that were built here" + "".join(
-            f"; left out, since no command starts there: {name}" for name in left_out))
+            f"; left out, since no command starts there: {name}" for name in left_out) + "".join(
+            f"; left out, since it has no {what}: {', '.join(names)}" for what, names in absent.items()))
+        if not tests:
+            return failed("conformance", f"{self.suite.name} has no {', '.join(absent) or 'command that starts'}")
         wrong, cases = [], 0
         with ThreadPoolExecutor(os.cpu_count() + 1) as at_once:
             for done, (name, why, passed, printed) in enumerate(at_once.map(self.run_test, tests), 1):
@@ -167,7 +195,17 @@ class Laboratory:
         if wrong:
             return failed("conformance", f"{len(wrong)} of {len(tests)} failed: {', '.join(wrong[:5])}")
         return Outcome("conformance", True, f"{len(tests)} tests, {cases} cases" + (
-            f"; left out without the command: {', '.join(left_out)}" if left_out else ""))
+            f"; left out without the command: {', '.join(left_out)}" if left_out else "") + "".join(
+            f"; {len(names)} left out, since there is no {what}" for what, names in absent.items()))
+
+
+@functools.cache
+def needed_by(program):
+    """The names of the libraries that a program is linked with; none, where it is no program."""
+    if not Path(program).is_file():
+        return ()
+    said = subprocess.run(["readelf", "--dynamic", program], capture_output=True, text=True, check=False)
+    return tuple(re.findall(r"\(NEEDED\).*\[(.*)\]", said.stdout))
 
 
 def first_error(printed):
