@@ -3,9 +3,11 @@
 
 Shown able to fail: mounts made without a namespace of their own; processes that nobody ends; a page that forgets the
 text behind its part; a trial that failed told as a yes; a trial that has passed carried out again; a run that has
-passed never begun anew; a test whose library was not loaded told as passed; a failed build told by its last lines.
+passed never begun anew; a test whose library was not loaded told as passed; tests that are not built left out unsaid;
+a failed build told by its last lines.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -110,6 +112,17 @@ def test_what_a_suite_has_no_library_for_is_left_out_and_said(tmp_path, monkeypa
     assert some.passed and some.detail == "1 tests, 3 cases; 2 left out, since there is no libm.so.2"
     assert outcome("j").detail == "1 tests, 3 cases"
     assert not outcome("m").passed
+
+
+def test_tests_that_are_not_built_are_missed(monkeypatch, tmp_path):
+    tests = [{"name": "posix/a/glibc", "command": ["a"]}, {"name": "posix/soak/glibc"}, {"name": "posix/b/glibc"}]
+    laboratory = trials.Laboratory(None, None, None, tmp_path, None)
+    monkeypatch.setattr(trials.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=json.dumps(
+        {"tests": tests})))
+    with pytest.raises(trials.ChrootError, match="^1 conformance tests, such as posix/b/glibc, are not built"):
+        laboratory.conformance_tests(short=False)
+    tests.pop()
+    assert [name for name, *_ in laboratory.conformance_tests(short=False)] == ["posix/a/glibc"]
 
 
 def test_a_build_that_fails_is_told_by_its_first_error():
