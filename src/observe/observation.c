@@ -134,7 +134,7 @@ static void forget_marks(void) {
 void hf_note_that_it_is_held(struct hf_wait *wait) {
     uint64_t lock = (uintptr_t)wait->lock, mark = mark_at(lock, wait->asleep_since);
     if (hf_load_relaxed(mark_of(lock)) == 0 && hf_cas_relaxed(mark_of(lock), 0, mark))
-        wait->mark = mark;
+        wait->mark = mark; // one of before that was kept, and is there no more, a release has taken
 }
 
 static void take_own_mark_away(struct hf_wait *wait) {
@@ -405,8 +405,8 @@ static unsigned place_for(struct hf_thread_record *self, uint64_t lock) {
     return place;
 }
 
-// The caller has the lock.
-static void observe(struct hf_thread_record *self, const struct hf_observation *seen) {
+// The caller has the lock, since `has_since` or, if that is 0, now.
+static void observe(struct hf_thread_record *self, const struct hf_observation *seen, uint64_t has_since) {
     bool has_hold = seen->kind == HF_STATISTICS_MUTEX && self->tid;
     unsigned place = has_hold ? place_for(self, seen->lock) : HF_OBSERVED_MAX;
     char *memory = hf_load_relaxed(&hf_noting.memory);
@@ -420,7 +420,7 @@ static void observe(struct hf_thread_record *self, const struct hf_observation *
     if (self->observed >> place & 1)
         note_without_hold(memory, hf_observation_at(self, place));
     *hf_observation_at(self, place) = *seen;
-    hf_observation_at(self, place)->since_ticks = now;
+    hf_observation_at(self, place)->since_ticks = has_since ? has_since : now;
     self->observed |= 1ull << place;
 }
 
@@ -431,8 +431,10 @@ void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_stati
         self->observed |= HF_TURN_LOOK;
     }
     if (stands_for != 0)
-        observe(self, &(struct hf_observation){
-                          .lock = (uintptr_t)lock, .stands_for = stands_for, .way = HF_ACQUIRED_FREE, .kind = kind});
+        observe(self,
+                &(struct hf_observation){
+                    .lock = (uintptr_t)lock, .stands_for = stands_for, .way = HF_ACQUIRED_FREE, .kind = kind},
+                0);
 }
 
 void hf_note_sleep(struct hf_wait *wait) {
@@ -448,7 +450,7 @@ void hf_note_sleep(struct hf_wait *wait) {
 
 void hf_note_end_of_sleep(struct hf_wait *wait) {
     wait->asleep_ticks += ticks_since(wait->asleep_since);
-    if (wait->mark)
+    if (wait->mark && !wait->keeps_mark)
         take_own_mark_away(wait);
 }
 
@@ -476,8 +478,10 @@ static void note_giving_up(char *memory, const struct hf_wait *wait, enum hf_sta
 }
 
 void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
-                         const struct hf_wait *wait, bool acquired) {
+                         struct hf_wait *wait, bool acquired) {
     char *memory = hf_load_relaxed(&hf_noting.memory);
+    if (wait->mark)
+        take_own_mark_away(wait);
     if (!memory || !self->tid)
         return;
     if (!acquired) {
@@ -496,7 +500,7 @@ void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum h
             return;
         seen.wait_ticks = ticks_since(wait->began_ticks);
     }
-    observe(self, &seen);
+    observe(self, &seen, wait->has_since);
 }
 
 // The entry of a lock that is made where another one was says from now on where this one was made.

@@ -28,8 +28,10 @@
 // (lock/wait/turn.h) comes here as well.
 //
 // A holder that makes others sleep may be none that is observed. The first of those that sleep marks when it saw the
-// lock held; the release that wakes it finds the mark, and has held it at least that long. That hold stands for itself,
-// and so does an observed one that ends so.
+// lock held; the release that wakes one of them, or hands the lock over, finds the mark, and has held it at least that
+// long. That hold stands for itself, and so does an observed one that ends so. No other sleep leaves a mark, since no
+// release ends it: a timed one, and one for a slice of u-SCL's, in which many sections may begin and end. Reader-writer
+// locks and spinlocks have no holding times.
 //
 // notes.W1  Each wait and each hold is in exactly one of these classes, by what it is and not by how long it takes, and
 //     within a class an acquisition is chosen before its time is known. So sums are estimates without bias, and
@@ -76,13 +78,22 @@ struct hf_wait {
     uint64_t began_ticks; // 0: nothing is noted
     uint64_t asleep_since;
     uint64_t asleep_ticks;
-    uint64_t mark; // that it has left for the release, or 0
+    uint64_t mark;      // that it has left for the release, or 0
+    uint64_t has_since; // it has the lock, or 0: since the wait's end
     uint32_t sleeps;
+    bool keeps_mark; // until the wait's end
 };
 
 static inline struct hf_wait hf_wait_begin(struct hf_thread_record *self, const void *lock) {
-    struct hf_wait wait = {
-        .self = self, .lock = lock, .began_ticks = 0, .asleep_since = 0, .asleep_ticks = 0, .mark = 0, .sleeps = 0};
+    struct hf_wait wait = {.self = self,
+                           .lock = lock,
+                           .began_ticks = 0,
+                           .asleep_since = 0,
+                           .asleep_ticks = 0,
+                           .mark = 0,
+                           .has_since = 0,
+                           .sleeps = 0,
+                           .keeps_mark = false};
     if (hf_statistics_are_on() && self->tid) // a record that threads share observes nothing
         wait.began_ticks = hf_ticks();
     return wait;
@@ -99,10 +110,21 @@ static inline void hf_wait_falls_asleep(struct hf_wait *wait) {
         hf_note_sleep(wait);
 }
 
-// After that, of who found the lock held and has announced a sleeper: the owner's release will wake one.
+// After that, of who found the lock held and has announced a sleeper, or claimed it: the owner's release will wake one.
 static inline void hf_wait_marks_hold(struct hf_wait *wait) {
     if (wait->began_ticks)
         hf_note_that_it_is_held(wait);
+}
+
+// From now on the waiter awakes to look and sleeps again, and nobody wakes it for another thread's sake: the hold that
+// it has marked goes on meanwhile, or its release takes the mark.
+static inline void hf_wait_keeps_mark(struct hf_wait *wait) {
+    wait->keeps_mark = true;
+}
+
+// Another thread has handed the lock over to it, at that time (0: not known).
+static inline void hf_wait_has_it_since(struct hf_wait *wait, uint64_t ticks) {
+    wait->has_since = ticks;
 }
 
 static inline void hf_wait_awakes(struct hf_wait *wait) {
@@ -117,11 +139,11 @@ void hf_note_free(const void *lock, struct hf_thread_record *self, enum hf_stati
     __attribute__((cold, visibility("hidden")));
 
 void hf_note_wait_slowly(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
-                         const struct hf_wait *wait, bool acquired) __attribute__((cold, visibility("hidden")));
+                         struct hf_wait *wait, bool acquired) __attribute__((cold, visibility("hidden")));
 
 // The caller has waited, and has the lock or, with `acquired` false, has given up.
 static inline void hf_note_wait(const void *lock, struct hf_thread_record *self, enum hf_statistics_kind kind,
-                                const struct hf_wait *wait, bool acquired) {
+                                struct hf_wait *wait, bool acquired) {
     if (wait->began_ticks)
         hf_note_wait_slowly(lock, self, kind, wait, acquired);
 }
@@ -151,8 +173,8 @@ struct hf_hold_end {
 
 struct hf_hold_end hf_hold_ends_slowly(const void *lock, bool wakes) __attribute__((cold, visibility("hidden")));
 
-// The caller has given back the lock and, if it `wakes` a sleeper, is about to do so. Before the wake: the thread that
-// awakes takes its mark away, and may have the caller's CPU.
+// The caller has given back the lock and, if it `wakes` a sleeper, is about to do so; or it is about to hand the lock
+// over. Before the wake: the thread that awakes takes its mark away, and may have the caller's CPU.
 static inline struct hf_hold_end hf_hold_ends(const void *lock, const struct hf_thread_record *self, bool wakes) {
     if (HF_UNLIKELY((wakes || hf_has_timed_holds(self)) && hf_statistics_are_on()))
         return hf_hold_ends_slowly(lock, wakes);

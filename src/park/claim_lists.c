@@ -91,12 +91,13 @@ bool hf_claim_end(struct hf_claim *claim) {
     return hf_claim_is_met(claim);
 }
 
-bool hf_claims_meet(uint32_t *word) {
+bool hf_claims_meet(uint32_t *word, uint64_t now_ticks) {
     sigset_t saved;
     struct list *list = lock_list_of(word, &saved);
     struct hf_claim *claim = take_out(list, link_to_first_on(list, word));
     if (claim) {
         hf_exchange_relaxed(word, HF_WORD_HELD_WITH_SLEEPERS); // claim.C2
+        claim->met_ticks = now_ticks;
         // The owner's last touch of lock and claim: C1. Release: pairs with the acquire in hf_claim_is_met.
         hf_store_release(&claim->state, HF_CLAIM_MET);
     }

@@ -49,7 +49,8 @@ struct hf_claim {
     struct hf_claim *next;
     const uint32_t *word;
     uint64_t since_ns;
-    uint32_t state; // enum hf_claim_state; the claimant sleeps on it
+    uint64_t met_ticks; // when it was met, or 0: the owner has not said
+    uint32_t state;     // enum hf_claim_state; the claimant sleeps on it
 };
 
 enum { HF_CLAIM_LISTS_BITS = 6 };
@@ -77,8 +78,9 @@ static inline bool hf_claim_is_met(const struct hf_claim *claim) {
     return hf_load_acquire(&claim->state) == HF_CLAIM_MET; // pairs with the release in hf_claims_meet
 }
 
-// Of the word's owner, in place of giving it back: true, and it is the owner no more; or false.
-bool hf_claims_meet(uint32_t *word) __attribute__((cold, visibility("hidden")));
+// Of the word's owner, in place of giving it back: true, and it is the owner no more; or false. `now_ticks`: the time,
+// for the claimant, or 0.
+bool hf_claims_meet(uint32_t *word, uint64_t now_ticks) __attribute__((cold, visibility("hidden")));
 
 #ifdef __cplusplus
 }

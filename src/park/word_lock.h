@@ -139,9 +139,9 @@ static inline enum hf_word_owes hf_word_release_own(uint32_t *word, unsigned rel
     return hf_word_owes_wake(was == HF_WORD_HELD_WITH_SLEEPERS);
 }
 
-// What hf_word_release_counted has left undone. The caller is critical until this is done.
-static inline enum hf_word_owes hf_word_release_claimed(uint32_t *word) {
-    return hf_word_owes_wake(!hf_claims_meet(word) && hf_word_release(word));
+// What hf_word_release_counted has left undone. The caller is critical until this is done. `now_ticks`: hf_claims_meet.
+static inline enum hf_word_owes hf_word_release_claimed(uint32_t *word, uint64_t now_ticks) {
+    return hf_word_owes_wake(!hf_claims_meet(word, now_ticks) && hf_word_release(word));
 }
 
 static inline void hf_word_pay(const uint32_t *word, enum hf_word_owes owes) {

@@ -88,8 +88,7 @@ static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *se
         return;
     }
     enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
-    owes = hf_flexguard_settle(&mutex->word, self, owes);
-    struct hf_hold_end end = hf_hold_ends(&mutex->word, self, owes == HF_WORD_OWES_WAKE);
+    struct hf_hold_end end = hf_flexguard_settle(&mutex->word, self, &owes);
     hf_word_pay(&mutex->word, owes);
     hf_permits_give_all(permits);
     if (discipline == HF_DISCIPLINE_EXTENDED)

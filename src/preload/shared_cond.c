@@ -10,6 +10,7 @@
 #include "observe/observation.h"
 #include "park/sleeper_counts.h"
 #include "park/slice_request.h"
+#include "park/word_lock.h"
 #include "preload/glibc.h"
 #include "preload/lock_choice.h"
 #include "preload/mutex_layout.h"
@@ -56,7 +57,8 @@ static void stand_aside(struct owed *owed, pthread_mutex_t *posix) {
         hf_critical_leave(self);
         if (owed->requests)
             hf_extended_ends(self);
-        hf_note_release(&mutex->word, self, hf_hold_ends(&mutex->word, self, false));
+        bool wakes = hf_load_relaxed(&mutex->word) == HF_WORD_HELD_WITH_SLEEPERS; // as glibc will
+        hf_note_release(&mutex->word, self, hf_hold_ends(&mutex->word, self, wakes));
     }
 }
 

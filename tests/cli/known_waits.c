@@ -104,30 +104,16 @@ static void *be_alone(void *unused) {
     return unused;
 }
 
-static bool reads(long thread, const char *file, char *line, int bytes) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/task/%ld/%s", thread, file);
+// In a futex: on a busy machine a waiter may sleep for a set time before, to give its CPU away.
+static bool sleeps(long thread) {
+    char path[64], line[256];
+    snprintf(path, sizeof(path), "/proc/self/task/%ld/wchan", thread);
     FILE *opened = fopen(path, "r");
     if (!opened)
         abort();
-    bool has_line = fgets(line, bytes, opened) != NULL;
+    bool has_line = fgets(line, sizeof(line), opened) != NULL;
     fclose(opened);
-    return has_line;
-}
-
-// In a futex, and not on its way out; on a busy machine a waiter may sleep for a set time before, to give its CPU away.
-static bool sleeps(long thread) {
-    char where[64];
-    return reads(thread, "wchan", where, sizeof(where)) && strstr(where, "futex");
-}
-
-// At the lock itself. One that has waited for long claims the lock, sleeps for its claim, and nobody knows of the hold.
-static bool sleeps_at(long thread, const void *lock) {
-    char call[256];
-    long number;
-    unsigned long word;
-    return reads(thread, "syscall", call, sizeof(call)) && sscanf(call, "%ld 0x%lx", &number, &word) == 2 &&
-           number == SYS_futex && word == (unsigned long)lock && sleeps(thread);
+    return has_line && strstr(line, "futex");
 }
 
 // The long hold begins with the short ones' luck: it may be sampled or not. From when another thread sleeps at the lock
@@ -139,11 +125,9 @@ static void *mix(void *unused) {
         double since = take(MIXED);
         while (!over && !(waits_for_mixed && sleeps(waits_for_mixed)))
             sleep_ms(0.2);
-        long waiter = waits_for_mixed;
-        bool is_known = waiter && sleeps_at(waiter, &mixed_lock);
         double wanted_since = now();
         sleep_ms(20);
-        if (!over && is_known)
+        if (!over)
             add(&wanted[MIXED], now() - wanted_since);
         give_back(MIXED, since);
     }

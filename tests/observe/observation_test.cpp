@@ -12,9 +12,12 @@
 // place of the least (ALockThatIsHeldLeast…); with rows taken whosever they are (WithoutARow…); without note_held in
 // begin_slice (AccountsOfUscl…); with the table's locks without their object, the word published as what is held
 // (ALockOfAnObject…); with a reader's wait noted at the state, a writer's not at all (ALockThatSharesTime…); without
-// hf_wait_marks_hold in sleep_on_word (AHoldThatOthers…).
+// hf_wait_marks_hold in sleep_on_word (AHoldThatOthers…); without it in await_claim, or hf_wait_keeps_mark, or with no
+// mark taken by an owner that hands the lock over (AHoldThatEndsByAClaim…, the last AMarkDoesNotReach…, too); with the
+// hold of a claimant timed from when it awakes (AHoldThatIsHandedOver…).
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <fcntl.h>
@@ -46,6 +49,7 @@
 #include "observe/observation.h"
 #include "observe/rule_matches.h"
 #include "observe/thread_holds.h"
+#include "park/word_lock.h"
 #include "posix/threads_and_processes.hpp"
 
 namespace holdfast {
@@ -341,6 +345,107 @@ TEST_F(observation, AMarkIsGoneWhenWhoLeftItAwakes) {
         EXPECT_EQ(hf_hold_ends(&lock, hf_self(), true).marked_ticks, 0u);
     });
     EXPECT_EQ(total(noted_of(&lock).holds), 0u);
+}
+
+// The calling thread holds the lock section by section, and is observed in none, until another one has claimed it and
+// sleeps. Since when it has held it, in ns.
+std::uint64_t hold_until_claimed(hf_flexguard_t &lock, const std::atomic<pid_t> &claimant) {
+    for (;;) {
+        note_after(1000, 1000);
+        hf_flexguard_lock(&lock);
+        std::uint64_t since_ns = hf_monotonic_ns();
+        usleep(1000);
+        if (hf_claims_stand(&lock.word)) {
+            while (!holdfast::test::is_asleep(claimant))
+                usleep(1000);
+            return since_ns;
+        }
+        hf_flexguard_unlock(&lock);
+    }
+}
+
+constexpr std::uint64_t ms_ns = 1'000'000;
+
+// Its owner is not known, and nobody sleeps on the word.
+TEST_F(observation, AHoldThatEndsByAClaimIsTimed) {
+    hf_flexguard_t &lock = new_lock();
+    std::atomic<pid_t> tid = 0;
+    std::atomic<bool> ends = false;
+    std::thread claims([&] {
+        for (tid = gettid(); !ends;)
+            use(lock, 1);
+    });
+    std::uint64_t since_ns = hold_until_claimed(lock, tid), wanted_since_ns = hf_monotonic_ns();
+    usleep(150'000); // the claimant awakes meanwhile, looks, and sleeps again
+    ends = true;
+    std::uint64_t wanted_ns = hf_monotonic_ns() - wanted_since_ns;
+    hf_flexguard_unlock(&lock);
+    claims.join();
+    EXPECT_GE(noted_of(&lock).longest_hold_ns, 0.98 * static_cast<double>(wanted_ns));
+    EXPECT_LE(noted_of(&lock).longest_hold_ns, static_cast<double>(hf_monotonic_ns() - since_ns));
+}
+
+// Between that and when it awakes the lock is nobody else's. A handler keeps it asleep, as a busy CPU would.
+TEST_F(observation, AHoldThatIsHandedOverBeginsThen) {
+    static std::atomic<bool> is_kept, may_go;
+    is_kept = may_go = false;
+    std::signal(SIGUSR1, [](int) {
+        is_kept = true;
+        while (!may_go)
+            usleep(1000);
+    });
+    hf_flexguard_t &lock = new_lock();
+    std::atomic<pid_t> tid = 0;
+    std::atomic<bool> ends = false;
+    std::thread claims([&] {
+        for (tid = gettid(); !ends;)
+            use(lock, 1);
+    });
+    hold_until_claimed(lock, tid);
+    pthread_kill(claims.native_handle(), SIGUSR1);
+    while (!is_kept)
+        usleep(1000);
+    ends = true;
+    hf_flexguard_unlock(&lock);
+    std::uint64_t handed_ns = hf_monotonic_ns();
+    usleep(150'000);
+    std::uint64_t kept_ns = hf_monotonic_ns() - handed_ns;
+    may_go = true;
+    claims.join();
+    EXPECT_GE(noted_of(&lock).longest_hold_ns, 0.98 * static_cast<double>(kept_ns));
+    EXPECT_EQ(noted_of(&lock).longest_holder, static_cast<std::uint32_t>(tid));
+}
+
+// One thread sleeps on the word throughout; the lock is handed over to another one, which is not observed.
+TEST_F(observation, AMarkDoesNotReachIntoTheHoldOfAClaimant) {
+    hf_flexguard_t &lock = new_lock();
+    std::uint64_t first_ns = 0, second_ns = 0;
+    in_a_thread([&] {
+        hf_thread_record *self = hf_self();
+        note_after(1000, 1000);
+        hf_flexguard_lock(&lock);
+        hf_sleeper_comes(&lock.word);
+        hf_claim claim{};
+        hf_claim_begin(&claim, &lock.word, 1);
+        std::uint64_t since_ns = hf_monotonic_ns();
+        hf_wait wait = hf_wait_begin(self, &lock);
+        hf_wait_falls_asleep(&wait);
+        hf_wait_marks_hold(&wait);
+        usleep(60'000);
+        hf_flexguard_unlock(&lock);
+        first_ns = hf_monotonic_ns() - since_ns;
+        EXPECT_TRUE(hf_claim_end(&claim));
+        EXPECT_NE(claim.met_ticks, 0u);
+        hf_critical_enter(self);
+        usleep(60'000);
+        hf_flexguard_unlock(&lock);
+        second_ns = hf_monotonic_ns() - since_ns - first_ns;
+        hf_wait_awakes(&wait);
+        hf_sleeper_goes(&lock.word);
+    });
+    EXPECT_GE(noted_of(&lock).longest_hold_ns, 60.0 * ms_ns * 0.98);
+    EXPECT_LE(noted_of(&lock).longest_hold_ns, static_cast<double>(std::max(first_ns, second_ns)) * 1.01);
+    EXPECT_LE(noted_of(&lock).held_ns, static_cast<double>(first_ns) * 1.01);
 }
 
 TEST_F(observation, WhatIsSeldomIsNotedEachTime) {

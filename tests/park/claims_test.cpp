@@ -37,22 +37,22 @@ TEST_F(claims, AreMetInTheOrderOfTheirWaits) {
     hf_claim_begin(&one, &word, 20);
     hf_claim_begin(&other, &word, 10);
     EXPECT_EQ(standing(), 2u);
-    EXPECT_TRUE(hf_claims_meet(&word));
+    EXPECT_TRUE(hf_claims_meet(&word, 0));
     EXPECT_TRUE(hf_claim_is_met(&other));
     EXPECT_FALSE(hf_claim_is_met(&one));
     EXPECT_EQ(word, uint32_t{HF_WORD_HELD_WITH_SLEEPERS}) << "claim.C2";
-    EXPECT_TRUE(hf_claims_meet(&word));
+    EXPECT_TRUE(hf_claims_meet(&word, 0));
     EXPECT_TRUE(hf_claim_is_met(&one));
-    EXPECT_FALSE(hf_claims_meet(&word));
+    EXPECT_FALSE(hf_claims_meet(&word, 0));
 }
 
 TEST_F(claims, OfOneWordAreNotOnAnother) {
     std::vector<uint32_t> words(1000, HF_WORD_HELD);
     hf_claim_begin(&one, &word, 1);
     for (uint32_t &each : words)
-        EXPECT_FALSE(hf_claims_meet(&each));
+        EXPECT_FALSE(hf_claims_meet(&each, 0));
     EXPECT_FALSE(hf_claim_end(&one));
-    EXPECT_FALSE(hf_claims_meet(&word)) << "it has ended";
+    EXPECT_FALSE(hf_claims_meet(&word, 0)) << "it has ended";
     EXPECT_EQ(word, uint32_t{HF_WORD_HELD});
     EXPECT_FALSE(hf_claims_stand(&word));
 }
@@ -62,9 +62,9 @@ TEST_F(claims, AnOwnerMeetsOneInPlaceOfARelease) {
     uint8_t fenced = 1;
     EXPECT_EQ(hf_word_release_counted(&word, 1, &fenced), HF_WORD_OWES_RELEASE);
     EXPECT_EQ(word, uint32_t{HF_WORD_HELD}) << "not yet";
-    EXPECT_EQ(hf_word_release_claimed(&word), HF_WORD_OWES_NOTHING);
+    EXPECT_EQ(hf_word_release_claimed(&word, 0), HF_WORD_OWES_NOTHING);
     EXPECT_TRUE(hf_claim_end(&one));
-    EXPECT_EQ(hf_word_release_claimed(&word), HF_WORD_OWES_WAKE) << "nobody claims: it is given back";
+    EXPECT_EQ(hf_word_release_claimed(&word, 0), HF_WORD_OWES_WAKE) << "nobody claims: it is given back";
     EXPECT_EQ(word, uint32_t{HF_WORD_FREE});
 }
 
@@ -72,14 +72,14 @@ TEST_F(claims, AreNotThereInAForkedChild) {
     hf_claim_begin(&one, &word, 1);
     pid_t child = fork();
     if (child == 0) {
-        bool none = !hf_claims_meet(&word) && standing() == 0;
+        bool none = !hf_claims_meet(&word, 0) && standing() == 0;
         hf_claim_end(&one); // of the thread that has forked in its wait
         _exit(none && standing() == 0 ? 0 : 1);
     }
     int status = -1;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    EXPECT_TRUE(hf_claims_meet(&word));
+    EXPECT_TRUE(hf_claims_meet(&word, 0));
 }
 
 } // namespace

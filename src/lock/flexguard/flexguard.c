@@ -226,10 +226,12 @@ static bool poll_as_claimant(const struct waiter *waiter) {
 
 static int await_claim(struct waiter *waiter) {
     uint64_t sleep_ns = HF_CLAIM_SLEEP_NS;
+    hf_wait_keeps_mark(waiter->wait);
     while (!poll_as_claimant(waiter)) {
         struct hf_deadline deadline = hf_deadline_or_in(waiter->deadline, sleep_ns);
         hf_count(waiter->self, blocked);
         hf_wait_falls_asleep(waiter->wait);
+        hf_wait_marks_hold(waiter->wait);
         int error = hf_futex_wait(&waiter->claim.state, HF_CLAIM_STANDS, &deadline);
         hf_wait_awakes(waiter->wait);
         if (error == ETIMEDOUT && waiter->deadline && hf_deadline_has_passed(waiter->deadline))
@@ -250,7 +252,10 @@ static __attribute__((noinline)) int claim_lock(struct waiter *waiter) {
     hf_critical_enter_for(self, waiter->word); // claim.C4
     hf_claim_begin(&waiter->claim, waiter->word, waiter->state.began_ns);
     int error = await_claim(waiter);
-    if (hf_claim_end(&waiter->claim) || (error && hf_word_take_or_announce(waiter->word))) // word.I2
+    bool is_met = hf_claim_end(&waiter->claim);
+    if (is_met)
+        hf_wait_has_it_since(waiter->wait, waiter->claim.met_ticks);
+    if (is_met || (error && hf_word_take_or_announce(waiter->word))) // word.I2
         error = 0;
     if (error)
         hf_critical_leave(self);
@@ -483,15 +488,17 @@ void hf_flexguard_unlock(hf_flexguard_t *lock) {
     hf_flexguard_release(&lock->word, &lock->releases, &lock->fenced, hf_self());
 }
 
-enum hf_word_owes hf_flexguard_release_claimed(uint32_t *word, struct hf_thread_record *self) {
-    enum hf_word_owes owes = hf_word_release_claimed(word);
+struct hf_hold_end hf_flexguard_release_claimed(uint32_t *word, struct hf_thread_record *self,
+                                                enum hf_word_owes *owes) {
+    // Before the lock is another thread's, whose hold no mark is to reach into.
+    struct hf_hold_end end = hf_hold_ends(word, self, true);
+    *owes = hf_word_release_claimed(word, end.at_ticks);
     hf_critical_leave(self);
-    return owes;
+    return end;
 }
 
 void hf_flexguard_pay_and_note(uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes) {
-    owes = hf_flexguard_settle(word, self, owes);
-    struct hf_hold_end end = hf_hold_ends(word, self, owes == HF_WORD_OWES_WAKE);
+    struct hf_hold_end end = hf_flexguard_settle(word, self, &owes);
     hf_word_pay(word, owes);
     if (hf_note_release(word, self, end))
         hf_turn_look(self);

@@ -97,13 +97,16 @@ static inline enum hf_word_owes hf_flexguard_give_own(uint32_t *word, hf_release
     return owes;
 }
 
-// First of all after a release: what is owed then.
-enum hf_word_owes hf_flexguard_release_claimed(uint32_t *word, struct hf_thread_record *self)
+// Releases what is still held; `owes` says then what is owed.
+struct hf_hold_end hf_flexguard_release_claimed(uint32_t *word, struct hf_thread_record *self, enum hf_word_owes *owes)
     __attribute__((cold, visibility("hidden")));
 
-static inline enum hf_word_owes hf_flexguard_settle(uint32_t *word, struct hf_thread_record *self,
-                                                    enum hf_word_owes owes) {
-    return HF_UNLIKELY(owes == HF_WORD_OWES_RELEASE) ? hf_flexguard_release_claimed(word, self) : owes;
+// First of all after a release.
+static inline struct hf_hold_end hf_flexguard_settle(uint32_t *word, struct hf_thread_record *self,
+                                                     enum hf_word_owes *owes) {
+    if (HF_UNLIKELY(*owes == HF_WORD_OWES_RELEASE))
+        return hf_flexguard_release_claimed(word, self, owes);
+    return hf_hold_ends(word, self, *owes == HF_WORD_OWES_WAKE);
 }
 
 // What is left to do after a release, when something is owed or the thread observes a lock that it holds.
