@@ -244,6 +244,14 @@ void hf_register_later(void) {
     errno = saved_errno;
 }
 
+// Without a monitor, for now: some thread asks when it has use for one. A library that does not ask later asks now.
+static bool puts_registration_off(struct outcome *met) {
+    if (!hf_registers_later || is_worth_a_monitor())
+        return false;
+    *met = (struct outcome){.reply = {.status = HF_REPLY_LATER}, .descriptor = -1, .may_differ = true};
+    return true;
+}
+
 // A library that does not try again later waits for a monitor that is being loaded, as long as for one that is silent.
 static struct outcome meet_at_start(const char *monitor, int patience_ms) {
     enum { APART_MS = 5 };
@@ -265,7 +273,9 @@ void hf_register(void) {
     const char *monitor = named ? named : HF_SERVICE_SOCKET;
     bool collects = collector && strcmp(collector, monitor) == 0;
     int patience_ms = collects ? HF_COLLECTOR_PATIENCE_MS : HF_REGISTRATION_PATIENCE_MS;
-    struct outcome met = meet_at_start(monitor, patience_ms);
+    struct outcome met;
+    if (!puts_registration_off(&met))
+        met = meet_at_start(monitor, patience_ms);
     collector_is_silent = collects && met.silent;
     if (met.may_differ)
         owe_registration(monitor, met.reply.status == HF_REPLY_LATER ? HF_LATER_SOON_NS : HF_LATER_FIRST_NS);

@@ -25,6 +25,8 @@ os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="hf-")
 os.chmod(os.environ["PYTEST_DEBUG_TEMPROOT"], 0o755)
 atexit.register(shutil.rmtree, os.environ["PYTEST_DEBUG_TEMPROOT"])  # after pytest's own
 
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one CPU no program asks for a monitor")
+
 
 @pytest.fixture
 def holdfast():

@@ -10,12 +10,13 @@ import signal
 import socket as sockets
 import subprocess
 import textwrap
+import time
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, INTERPOSER, PROGRAMS, assert_usage_error, wait_until, without_rights
+from conftest import COMMAND, INTERPOSER, PROGRAMS, assert_usage_error, needs_two_cpus, wait_until, without_rights
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the monitor needs root")
 
@@ -209,6 +210,7 @@ def test_killed_it_is_dead_and_can_be_started_again(holdfast, start_service, soc
     assert status(socket)["state"] == "running"
 
 
+@needs_two_cpus
 def test_a_program_runs_on_without_it(start_service, socket):
     service = start_service()
     interposed = {**environment(socket), "LD_PRELOAD": str(COMMAND.parent.parent / "lib" / "libholdfast-preload.so")}
@@ -264,6 +266,7 @@ def test_mutexes_do_not_change_hands_at_the_start(start_service, socket, lock):
 
 
 # These two were shown able to fail without the call of hf_register_later.
+@needs_two_cpus
 def test_a_program_finds_a_service_that_starts_after_it(start_service, start_waiting, socket):
     program = start_waiting()
     start_service()
@@ -271,6 +274,7 @@ def test_a_program_finds_a_service_that_starts_after_it(start_service, start_wai
     assert program.poll() is None
 
 
+@needs_two_cpus
 def test_a_program_finds_a_service_that_was_stopped_when_it_started(start_service, start_waiting, socket):
     service = start_service()
     service.send_signal(signal.SIGSTOP)
@@ -407,6 +411,7 @@ def test_figures_of_programs_are_bounded(start_service, start_contended):
     assert set(re.findall('program="(.*)"', figures_at(address))) == {"first", "all other programs"}
 
 
+@needs_two_cpus
 def test_figures_are_of_no_program_when_told_so(start_service, start_contended, socket):
     address = free_address()
     start_service("--metrics", address, "--metrics-programs", 0)
@@ -482,6 +487,7 @@ def test_leaves_nothing_where_it_was_not(start_service, start_holdfast, socket):
     assert service.wait(timeout=120) == 0 and not list(socket.parent.iterdir())
 
 
+@needs_two_cpus
 def test_programs_of_other_cpus_have_scopes_of_their_own(start_service, socket):
     if not {0, 1} <= os.sched_getaffinity(0):
         pytest.skip("needs CPUs 0 and 1")
@@ -491,8 +497,9 @@ def test_programs_of_other_cpus_have_scopes_of_their_own(start_service, socket):
     programs = []
     try:
         for cpu in [0, 1]:
-            programs.append(subprocess.Popen(["sleep", "600"], env=interposed,
-                                             preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, [cpu])))
+            programs.append(subprocess.Popen(["sleep", "600"], env=interposed))
+            wait_until(lambda: status(socket)["registered_processes"] == len(programs))
+            os.sched_setaffinity(programs[-1].pid, [cpu])
         wait_until(lambda: len(status(socket)["scopes"]) == 3)
         scopes = {scope["cpus"]: scope for scope in status(socket)["scopes"]}
         assert set(scopes) == {"", "0", "1"}
@@ -510,6 +517,25 @@ def test_programs_of_other_cpus_have_scopes_of_their_own(start_service, socket):
         for program in programs:
             program.kill()
             program.wait()
+
+
+@needs_two_cpus
+def test_a_program_on_one_cpu_is_not_followed_until_it_has_another(start_service, socket):
+    """Shown able to fail: with hf_register that asks at once."""
+    start_service()
+    allowed = os.sched_getaffinity(0)
+    with subprocess.Popen(["taskset", "-c", str(min(allowed)), PROGRAMS / "pthread-objects", "--object", "mutex",
+                           "--threads", "8", "--inside", "5000", "--seconds", "300"],
+                          env={**environment(socket), "LD_PRELOAD": str(INTERPOSER)}) as program:
+        try:
+            wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) > 8)
+            time.sleep(2)
+            assert status(socket)["registered_processes"] == 0
+            for thread in os.listdir(f"/proc/{program.pid}/task"):
+                os.sched_setaffinity(int(thread), allowed)
+            wait_until(lambda: status(socket)["registered_processes"] == 1)
+        finally:
+            program.kill()
 
 
 def test_mistakes_are_one_sentence(holdfast, start_service, socket):

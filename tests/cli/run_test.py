@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import (COMMAND, INTERPOSER, NOBODY, PROGRAMS, alive, assert_usage_error, running, wait_until,
-                      without_rights)
+from conftest import (COMMAND, INTERPOSER, NOBODY, PROGRAMS, alive, assert_usage_error, needs_two_cpus, running,
+                      wait_until, without_rights)
 
 
 def stats_of(result):
@@ -105,9 +105,6 @@ def contended_program(start_holdfast, kind="mutex"):
     finally:
         for process in running("pthread-objects"):
             os.kill(process, signal.SIGKILL)
-
-
-needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one CPU no program asks for a monitor")
 
 
 @needs_two_cpus

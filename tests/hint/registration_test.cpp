@@ -5,7 +5,8 @@
 // Shown able to fail: hf_trusts_listener true for all (AnotherUserIsToldNothing); the patience of before, 3 s
 // (WaitsOnceAndNotForLong, WaitsForRoomNoLonger); a collector that is asked again though it was silent
 // (ChildrenDoNotWaitForASilentCollector); hf_is_frozen_map true for all (MemoryIsNoHintPage); no look at the seals
-// (StatisticsNeedMemoryThatIsSettled).
+// (StatisticsNeedMemoryThatIsSettled); hf_register that asks at once, or does not for a library that never asks again
+// (OnOneCpu…).
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -19,13 +20,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu_count.h"
 #include "base/descriptor_passing.h"
+#include "base/thread_cpus.hpp"
 #include "hint/hint.h"
 #include "hint/registration.h"
 #include "observe/observation.h"
 
 extern "C" bool hf_registers_at_start;
 bool hf_registers_at_start = false;
+bool hf_registers_later = false;
 
 namespace {
 
@@ -174,6 +178,30 @@ TEST_F(registration, MemoryIsNoHintPage) {
     }));
     EXPECT_TRUE(has_ended_well(server));
     close(memory);
+}
+
+// Whose threads may use one CPU only: it has statistics all the same.
+TEST_F(registration, OnOneCpuAMonitorIsNotAskedForUntilThereIsUseForOne) {
+    ASSERT_TRUE(listen_as(name_, 8));
+    for (bool asks_later : {false, true}) {
+        pid_t program = fork();
+        if (program == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (!holdfast::stay_on({holdfast::usable_cpus().front()}))
+                _exit(1);
+            while (hf_cpus_usable() != 1)
+                usleep(100);
+            hf_registers_later = asks_later;
+            hf_register();
+            _exit(hf_registration_is_owed == asks_later ? 0 : 1);
+        }
+        hf_request request{};
+        int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+        EXPECT_TRUE(hf_receive_message(connection, &request, sizeof(request), nullptr));
+        EXPECT_EQ(request.kind, asks_later ? HF_REQUEST_OWN_STATISTICS : HF_REQUEST_REGISTER);
+        close(connection);
+        EXPECT_TRUE(has_ended_well(program));
+    }
 }
 
 TEST_F(registration, StatisticsNeedMemoryThatIsSettled) {
