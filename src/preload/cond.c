@@ -164,8 +164,7 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct
         return EPERM;
     int saved_errno = errno;
     struct hf_thread_record *self = hf_self();
-    __attribute__((cleanup(unwound))) struct wait wait;
-    wait.progress = WAIT_BEGINS;
+    __attribute__((cleanup(unwound))) struct wait wait = {.progress = WAIT_BEGINS};
     wait.release = hf_mutex_release_begin(mutex);
     hf_waiter_begin(&wait.waiter, hf_condition_in(cond), mutex);
     hf_left_wait_begin(&wait.left, self, self->critical.critical_depth, leave);

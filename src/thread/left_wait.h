@@ -14,6 +14,9 @@
 // handler that runs on a stack of its own (sigaltstack) and leaves by siglongjmp undoes nothing if that stack lies
 // above the thread's, here as in the C library's own waits. Costs two calls a wait, and nothing where nobody waits.
 //
+// left_wait.L0  A frame is made with an initializer, which says that nothing has begun: its clean-up runs also for a
+//     thread that leaves before begin(), in a call between the two. In the call that pushes, and in the one that pops,
+//     the list is as before or as after; the entry itself says which.
 // left_wait.L1  What undo() reads was stored before what it undoes, or after: each store that it depends on is the
 //     thread's own, in program order. Where a state is changed in the same instant as it is noted lie a few
 //     instructions in which a handler that leaves finds neither; they cost what POSIX says they may cost, since it
@@ -30,15 +33,16 @@
 extern "C" {
 #endif
 
-// On the waiter's stack, the first member of what undo() needs.
+// On the waiter's stack, the first member of what undo() needs. Zero at first (left_wait.L0).
 struct hf_left_wait {
     struct _pthread_cleanup_buffer pushed;
-    void (*undo)(struct hf_left_wait *left); // NULL: the wait is over
+    void (*undo)(struct hf_left_wait *left); // NULL: the wait has not begun, or is over
     struct hf_thread_record *self;
-    uint32_t depth;    // critical_depth after the wait was left
-    uint16_t slices;   // in_slices
-    bool was_unqueued; // it was in no queue of spinning waiters
-    bool is_repeated;  // undo() may itself be left, and is called again then
+    uint32_t depth;     // critical_depth after the wait was left
+    uint16_t slices;    // in_slices
+    bool was_unqueued;  // it was in no queue of spinning waiters
+    bool is_repeated;   // undo() may itself be left, and is called again then
+    bool may_be_listed; // by the C library; not where `pushed` follows itself
 };
 
 // glibc's; pthread.h does not declare them any more.
@@ -59,6 +63,9 @@ static inline void hf_left_wait_begin(struct hf_left_wait *left, struct hf_threa
     left->was_unqueued = hf_load_relaxed(&self->critical.queue_state) == HF_QUEUE_IDLE;
     left->is_repeated = false;
     left->undo = undo;
+    left->pushed.__prev = &left->pushed; // the C library's first look at it ends that
+    hf_program_order();
+    left->may_be_listed = true;
     _pthread_cleanup_push(&left->pushed, hf_wait_is_left, left);
 }
 
@@ -66,13 +73,15 @@ static inline void hf_left_wait_end(struct hf_left_wait *left) {
     left->undo = NULL;
     hf_program_order();
     _pthread_cleanup_pop(&left->pushed, 0);
+    left->may_be_listed = false;
 }
 
 // For __attribute__((cleanup)) of each frame that has one: exceptions do not go by the C library's list.
 static inline void hf_left_wait_unwound(struct hf_left_wait *left) {
-    if (HF_LIKELY(!left->undo))
+    if (HF_LIKELY(!left->may_be_listed))
         return;
-    _pthread_cleanup_pop(&left->pushed, 0);
+    if (left->pushed.__prev != &left->pushed)
+        _pthread_cleanup_pop(&left->pushed, 0); // once more than once is as once
     hf_wait_is_left(left);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A wait for a condition that a signal handler leaves by siglongjmp, after each instruction that it has: the waiter
-// goes step by step (the processor's trap flag), some more each time, and then leaves. Afterwards it has the mutex, as
+// goes step by step (single_steps.hpp), some more each time, and then leaves. Afterwards it has the mutex, as
 // programs that time waits out this way expect, and mutex and condition variable work for everybody.
 //
 // Not on plain glibc, whose waits do not survive this at each instruction: between the release of the mutex and the
@@ -12,13 +12,10 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <sched.h>
 #include <string>
-#include <sys/syscall.h>
-#include <ucontext.h>
 
 #include "deadline.hpp"
+#include "single_steps.hpp"
 #include "threads_and_processes.hpp"
 
 namespace holdfast::test {
@@ -33,63 +30,10 @@ struct scene {
     bool beside; // another thread waits, too, and came first
 };
 
-// The waiter's steps. Signals that it blocks are not blocked, since the processor's trap is one of them, which the
-// kernel takes for a crash then: the system call is left out, and it does not leave before it lets signals come again.
-struct {
-    sigjmp_buf place;
-    long count, leaves_after;
-    std::atomic<bool> are_counted; // it may leave
-    bool is_masked;
-} steps;
+sigjmp_buf place;
 
-bool is_at_system_call(const greg_t *registers, long number) {
-    const auto *instruction = reinterpret_cast<const unsigned char *>(registers[REG_RIP]);
-    return instruction[0] == 0x0f && instruction[1] == 0x05 && registers[REG_RAX] == number;
-}
-
-void leave_out_mask(greg_t *registers, const sigset_t &now) {
-    const auto *wanted = reinterpret_cast<const std::uint64_t *>(registers[REG_RSI]);
-    auto *before = reinterpret_cast<std::uint64_t *>(registers[REG_RDX]);
-    bool blocks = wanted && (*wanted >> (SIGTRAP - 1) & 1);
-    if (before) {
-        std::memcpy(before, &now, sizeof(*before));
-        if (steps.is_masked) // twice: what it goes back to first is that
-            *before = ~UINT64_C(0);
-    }
-    steps.is_masked = blocks;
-    registers[REG_RAX] = 0;
-    registers[REG_RIP] += 2;
-}
-
-void step(int, siginfo_t *, void *context) {
-    auto *interrupted = static_cast<ucontext_t *>(context);
-    greg_t *registers = interrupted->uc_mcontext.gregs;
-    if (steps.are_counted && !steps.is_masked && steps.count >= steps.leaves_after)
-        siglongjmp(steps.place, 1);
-    if (is_at_system_call(registers, SYS_rt_sigprocmask) && registers[REG_RDI] == SIG_SETMASK)
-        leave_out_mask(registers, interrupted->uc_sigmask);
-    steps.count += steps.are_counted;
-}
-
-void leave(int) {
-    siglongjmp(steps.place, 1);
-}
-
-inline __attribute__((always_inline)) void begin_steps() {
-    asm volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" ::: "memory", "cc");
-}
-inline __attribute__((always_inline)) void end_steps() {
-    asm volatile("pushfq\n andq $~0x100, (%%rsp)\n popfq" ::: "memory", "cc");
-}
-
-void stay_on_one_cpu() { // where nobody polls
-    cpu_set_t all, one;
-    CPU_ZERO(&one);
-    sched_getaffinity(0, sizeof(all), &all);
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
-        if (CPU_ISSET(cpu, &all))
-            CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof(one), &one);
+void leave() {
+    siglongjmp(place, 1);
 }
 
 class LeftAnywhere : public testing::TestWithParam<scene> {
@@ -99,12 +43,9 @@ protected:
         pthread_mutexattr_init(&attributes);
         pthread_mutexattr_settype(&attributes, GetParam().type);
         pthread_mutex_init(&mutex_, &attributes);
+        steps_end_in(leave);
         struct sigaction action {};
-        action.sa_sigaction = step;
-        action.sa_flags = SA_SIGINFO;
-        sigaction(SIGTRAP, &action, nullptr);
-        action.sa_handler = leave;
-        action.sa_flags = 0;
+        action.sa_handler = [](int) { leave(); };
         sigaction(SIGUSR1, &action, nullptr);
         stay_on_one_cpu();
         helper_ = std::thread([this] { help(); });
@@ -124,12 +65,9 @@ protected:
     bool wait_and_leave(long after) {
         has_slept_ = false;
         has_returned_ = false;
-        steps.count = 0;
-        steps.leaves_after = after;
-        steps.is_masked = false;
-        steps.are_counted = GetParam().how != ends_by::a_signal;
+        steps.begin(after, GetParam().how != ends_by::a_signal);
         pthread_mutex_lock(&mutex_); // so the thread beside waits by now
-        if (sigsetjmp(steps.place, 1) == 0) {
+        if (sigsetjmp(place, 1) == 0) {
             timespec at = GetParam().how == ends_by::its_deadline ? long_ago : from_now(CLOCK_REALTIME, far_away_ms);
             waits_ = true;
             begin_steps();

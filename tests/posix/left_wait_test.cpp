@@ -63,8 +63,8 @@ struct objects {
     }
 };
 
-timespec in_a_minute(clockid_t clock) {
-    return from_now(clock, 60'000);
+timespec far_away(clockid_t clock) {
+    return from_now(clock, far_away_ms);
 }
 
 void nothing(objects &) {}
@@ -129,7 +129,7 @@ const wait_row every_wait[] = {
      [](objects &o) { return pthread_mutex_lock(&o.mutex); }, unlock_mutex, nothing},
     {"mutex_timedlock", kind::mutex, lock_mutex, unlock_mutex, nothing,
      [](objects &o) {
-         timespec at = in_a_minute(CLOCK_REALTIME);
+         timespec at = far_away(CLOCK_REALTIME);
          return pthread_mutex_timedlock(&o.mutex, &at);
      },
      unlock_mutex, nothing},
@@ -152,7 +152,7 @@ const wait_row every_wait[] = {
      [](objects &o) { pthread_rwlock_unlock(&o.writers_first); }, nothing},
     {"timedwrlock, writers first", kind::rwlock, lock_to_read, unlock_rwlocks, nothing,
      [](objects &o) {
-         timespec at = in_a_minute(CLOCK_REALTIME);
+         timespec at = far_away(CLOCK_REALTIME);
          return pthread_rwlock_timedwrlock(&o.writers_first, &at);
      },
      [](objects &o) { pthread_rwlock_unlock(&o.writers_first); }, nothing},
@@ -160,13 +160,13 @@ const wait_row every_wait[] = {
      [](objects &o) { return pthread_cond_wait(&o.cond, &o.mutex); }, unlock_mutex, wake_cond},
     {"cond_timedwait", kind::cond, nothing, nothing, lock_mutex,
      [](objects &o) {
-         timespec at = in_a_minute(CLOCK_REALTIME);
+         timespec at = far_away(CLOCK_REALTIME);
          return pthread_cond_timedwait(&o.cond, &o.mutex, &at);
      },
      unlock_mutex, wake_cond},
     {"cond_clockwait", kind::cond, nothing, nothing, lock_mutex,
      [](objects &o) {
-         timespec at = in_a_minute(CLOCK_MONOTONIC);
+         timespec at = far_away(CLOCK_MONOTONIC);
          return pthread_cond_clockwait(&o.cond, &o.mutex, CLOCK_MONOTONIC, &at);
      },
      unlock_mutex, wake_cond},
