@@ -59,7 +59,7 @@ static int take_word(struct hf_mutex *mutex, struct hf_thread_record *self, cons
     }
     if (hf_word_trylock(&mutex->word, HF_WORD_HELD))
         return 0;
-    return hf_word_lock_or_leave(&mutex->word, self, self->critical.critical_depth, deadline);
+    return hf_word_lock_or_leave(&mutex->word, self, self->critical.critical_depth, deadline, NULL);
 }
 
 struct gate_passed {
@@ -112,12 +112,7 @@ static int acquire_blocking(struct hf_mutex *mutex, struct hf_thread_record *sel
     *waited = true;
     *wait = hf_wait_begin(self, &mutex->word);
     hf_count(self, contended);
-    hf_count(self, blocked);
-    hf_wait_falls_asleep(wait);
-    hf_wait_marks_hold(wait);
-    int error = hf_word_lock_or_leave(&mutex->word, self, self->critical.critical_depth, deadline);
-    hf_wait_awakes(wait);
-    return error;
+    return hf_word_lock_or_leave(&mutex->word, self, self->critical.critical_depth, deadline, wait);
 }
 
 static void count_free(struct hf_mutex *mutex, struct hf_thread_record *self) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "thread/left_wait.h"
 
+#include <errno.h>
+
+#include "observe/observation.h"
 #include "park/owned_lock.h"
 #include "park/word_lock.h"
 
@@ -32,11 +35,24 @@ static void hand_wake_on(struct hf_left_wait *left) {
     hf_word_wake(((struct word_wait *)left)->word);
 }
 
+static int lock_noting_sleeps(uint32_t *word, const struct hf_deadline *deadline, struct hf_wait *wait) {
+    while (!hf_word_take_or_announce(word)) {
+        hf_count(wait->self, blocked);
+        hf_wait_falls_asleep(wait);
+        hf_wait_marks_hold(wait);
+        int error = hf_futex_wait(word, HF_WORD_HELD_WITH_SLEEPERS, deadline);
+        hf_wait_awakes(wait);
+        if (error == ETIMEDOUT)
+            return ETIMEDOUT;
+    }
+    return 0;
+}
+
 int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
-                          const struct hf_deadline *deadline) {
+                          const struct hf_deadline *deadline, struct hf_wait *noted) {
     __attribute__((cleanup(unwound))) struct word_wait wait = {.word = word};
     hf_left_wait_begin(&wait.left, self, depth, hand_wake_on);
-    int error = hf_word_lock_blocking(word, deadline);
+    int error = noted ? lock_noting_sleeps(word, deadline, noted) : hf_word_lock_blocking(word, deadline);
     hf_left_wait_end(&wait.left);
     return error;
 }

@@ -85,10 +85,13 @@ static inline void hf_left_wait_unwound(struct hf_left_wait *left) {
     hf_wait_is_left(left);
 }
 
+struct hf_wait;
+
 // hf_word_lock_blocking; a thread that leaves it hands on a wake that it may have had (word.I2, park/word_lock.h).
-// `depth`: what the caller's is without the lock.
+// `depth`: what the caller's is without the lock. `wait`: what its sleeps are noted in, or NULL.
 int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
-                          const struct hf_deadline *deadline) __attribute__((cold, visibility("hidden")));
+                          const struct hf_deadline *deadline, struct hf_wait *wait)
+    __attribute__((cold, visibility("hidden")));
 
 // hf_owned_lock_blocking, with the caller's number; likewise (owned.O2, park/owned_lock.h).
 void hf_owned_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth)

@@ -14,7 +14,8 @@
 // (ALockOfAnObject…); with a reader's wait noted at the state, a writer's not at all (ALockThatSharesTime…); without
 // hf_wait_marks_hold in sleep_on_word (AHoldThatOthers…); without it in await_claim, or hf_wait_keeps_mark, or with no
 // mark taken by an owner that hands the lock over (AHoldThatEndsByAClaim…, the last AMarkDoesNotReach…, too); with the
-// hold of a claimant timed from when it awakes (AHoldThatIsHandedOver…).
+// hold of a claimant timed from when it awakes (AHoldThatIsHandedOver…); with the mark left once, before the first of a
+// blocking lock's sleeps (ASleeperMarks…).
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -51,6 +52,7 @@
 #include "observe/thread_holds.h"
 #include "park/word_lock.h"
 #include "posix/threads_and_processes.hpp"
+#include "thread/left_wait.h"
 
 namespace holdfast {
 namespace {
@@ -345,6 +347,34 @@ TEST_F(observation, AMarkIsGoneWhenWhoLeftItAwakes) {
         EXPECT_EQ(hf_hold_ends(&lock, hf_self(), true).marked_ticks, 0u);
     });
     EXPECT_EQ(total(noted_of(&lock).holds), 0u);
+}
+
+// Of a lock whose waiters do nothing but sleep, after a release that woke one while another thread was faster.
+TEST_F(observation, ASleeperMarksEachHoldThatItSleepsFor) {
+    std::uint32_t &word = new_lock().word;
+    std::uint64_t blocked_before = own_statistics().read_threads().blocked;
+    ASSERT_TRUE(hf_word_trylock(&word, HF_WORD_HELD));
+    std::atomic<pid_t> tid = 0;
+    std::uint32_t sleeps = 0;
+    std::thread sleeper([&] {
+        tid = gettid();
+        hf_wait wait = hf_wait_begin(hf_self(), &word);
+        EXPECT_EQ(hf_word_lock_or_leave(&word, hf_self(), 0, nullptr, &wait), 0);
+        sleeps = wait.sleeps;
+        hf_word_unlock(&word);
+    });
+    auto sleeps_again = [&](std::uint64_t times) {
+        while (own_statistics().read_threads().blocked != blocked_before + times || !holdfast::test::is_asleep(tid))
+            usleep(1000);
+    };
+    sleeps_again(1);
+    EXPECT_NE(hf_hold_ends(&word, hf_self(), true).marked_ticks, 0u);
+    hf_word_wake(&word);
+    sleeps_again(2);
+    EXPECT_NE(hf_hold_ends(&word, hf_self(), true).marked_ticks, 0u);
+    hf_word_unlock(&word);
+    sleeper.join();
+    EXPECT_EQ(sleeps, 2u);
 }
 
 // The calling thread holds the lock section by section, and is observed in none, until another one has claimed it and

@@ -127,7 +127,7 @@ static int acquire_uncounted(struct hf_uscl_parts lock, struct hf_thread_record 
                              const struct hf_deadline *deadline) {
     uint32_t depth = self->critical.critical_depth;
     hf_critical_enter(self);
-    int error = hf_word_lock_or_leave(lock.word, self, depth, deadline);
+    int error = hf_word_lock_or_leave(lock.word, self, depth, deadline, NULL);
     if (error)
         hf_critical_leave(self);
     else
