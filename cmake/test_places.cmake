@@ -10,4 +10,5 @@ endfunction()
 # hf_runs_alone(test...): measures the machine, or looks for what shows only where threads have a CPU each.
 function(hf_runs_alone)
     set_tests_properties(${ARGN} PROPERTIES RUN_SERIAL TRUE)
+    set_property(TEST ${ARGN} APPEND PROPERTY LABELS alone) # by which `./dev test` builds nothing meanwhile
 endfunction()
