@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """holdfast bench: what it measures, shows, writes and refuses, and how it ends."""
 
+import csv
 import json
 import os
 import re
 import shutil
 import signal
 import stat
+import statistics
 import struct
 import subprocess
 import xml.etree.ElementTree
@@ -636,3 +638,34 @@ def test_resume_refuses_records_of_another_kind(holdfast, tmp_path):
     content["records"][0] = {"lock": "glibc", "round": 1, "status": "ok", "wall_s": 1, "cpu_s": 1}
     path.write_text(json.dumps(content))
     assert_usage_error(holdfast(*SHORT, "--rounds", "1", "--resume", path), "not of the kind")
+
+
+# Shown able to fail: with the sections of all lengths in each row: rounds are too many.
+def test_rows_for_other_programs(holdfast, tmp_path):
+    table, page = tmp_path / "cells.csv", tmp_path / "cells.md"
+    result = holdfast("bench", "scl-slice", "--seconds", "0.02", "--rounds", "3", "--locks", "glibc,uscl", "--threads",
+                      "2", "--slices-us", "0,100", "--sections-us", "1,10", "--csv", table, "--markdown", page,
+                      "--json", tmp_path / "cells.json", timeout=PATIENCE)
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(table.open()))
+    cells = [(row["section us"], row["lock"], row["slice us"], row["threads"]) for row in rows]
+    assert cells == [(section, lock, slices, "2") for section in ("1", "10")
+                     for lock, slices in (("glibc", ""), ("uscl", "0"), ("uscl", "100"))]
+    records = json.loads((tmp_path / "cells.json").read_text())["records"]
+    for row in rows:
+        assert row["status"] == "ok" and row["rounds"] == row["rounds ok"] == "3"
+        own = sorted(one["ops_per_s"] for one in records if one["lock"] == row["lock"]
+                     and one["section_us"] == float(row["section us"])
+                     and str(one.get("slice_us", "")).removesuffix(".0") == row["slice us"])
+        for name, value in [("min", own[0]), ("ops/s", own[1]), ("max", own[2]), ("sigma", statistics.stdev(own))]:
+            assert float(row[name]) == pytest.approx(value, rel=1e-4), name
+    assert all(row["vs glibc"] == "1" for row in rows if row["lock"] == "glibc" and float(row["ops/s"]) > 0)
+    lines = page.read_text().splitlines()
+    assert lines[0].startswith("| lock | slice us |") and len(lines) == 2 + len(rows)
+
+
+def test_sigma_is_shown_from_two_rounds_on(holdfast):
+    for rounds, shown in [("1", False), ("2", True)]:
+        result = holdfast("bench", "shared-memory", "--seconds", "0.02", "--rounds", rounds, "--locks", "glibc",
+                          "--threads", "1")
+        assert ("standard deviation (sigma)" in result.stdout) == shown

@@ -16,9 +16,11 @@
 #include "cli/common/exit_status.hpp"
 #include "cli/common/interruption.hpp"
 #include "cli/common/options.hpp"
+#include "cli/common/output_file.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/say.hpp"
 #include "cli/draw/picture_file.hpp"
+#include "cli/experiment/cell_rows.hpp"
 #include "cli/experiment/cell_summary.hpp"
 #include "cli/experiment/machine.hpp"
 #include "cli/experiment/record_file.hpp"
@@ -53,6 +55,10 @@ public:
             json_file_.emplace(record_file::resuming(options_.resume_path));
         else if (!options_.json_path.empty())
             json_file_.emplace(record_file::at(options_.json_path));
+        if (!options_.csv_path.empty())
+            csv_file_.emplace(options_.csv_path);
+        if (!options_.markdown_path.empty())
+            markdown_file_.emplace(options_.markdown_path);
         if (is_new)
             say("holdfast: '{}' is not there yet: all cells are measured\n", options_.resume_path);
     }
@@ -194,11 +200,22 @@ private:
             json_file_->finish();
             fmt::print("Records: {}\n", json_file_->name());
         }
+        write_rows(csv_file_, table_form::csv);
+        write_rows(markdown_file_, table_form::markdown);
         picture_.write([this](picture_format format) { return bench_picture(options_, records_, about_, format); });
+    }
+
+    void write_rows(const std::optional<output_file> &file, table_form form) const {
+        if (!file)
+            return;
+        std::vector<double> sections(options_.sections_us.begin(), options_.sections_us.end());
+        file->write(
+            cell_rows(records_, contenders_of(options_.locks, options_.slices_us), options_.threads, sections, form));
     }
 
     bench_options options_;
     std::optional<record_file> json_file_;
+    std::optional<output_file> csv_file_, markdown_file_;
     picture_file picture_;
     std::string busy_; // why these are no measurements; empty: they are
     json about_;
@@ -261,6 +278,8 @@ void add_bench(CLI::App &app, action &chosen) {
     add_file(*verb, "--resume", options->resume_path,
              "As --json, but go on with what is there: cells that it has are not measured again")
         ->excludes(json_option);
+    add_file(*verb, "--csv", options->csv_path, "Write a row for each cell there, as comma-separated values");
+    add_file(*verb, "--markdown", options->markdown_path, "The same, as Markdown");
     add_file(*verb, "--plot", options->plot_path,
              "Draw throughput over threads, or what the workload is about: a .svg or .png file (needs gnuplot)");
     verb->footer("Exit status: 0; 1 when a cell timed out, crashed or failed; 2 when the command line is wrong;\n"

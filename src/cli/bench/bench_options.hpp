@@ -27,6 +27,7 @@ struct bench_options {
     double patience_s = 30;
     std::string json_path;
     std::string resume_path;
+    std::string csv_path, markdown_path;
     std::string plot_path;
     std::vector<std::string> arguments; // to the workload program
     bool names_locks = false, names_threads = false, names_slices = false, names_sections = false;

@@ -138,6 +138,7 @@ cell_summary summarize(const std::vector<result_record> &records, const std::str
     summary.ops_per_s = median(ops_per_s);
     summary.ops_per_s_min = minimum(ops_per_s);
     summary.ops_per_s_max = maximum(ops_per_s);
+    summary.ops_per_s_sigma = standard_deviation(ops_per_s);
     std::vector<double> to_glibc = ratios_to("glibc", records, rounds),
                         to_dispatch = ratios_to("dispatch", records, rounds);
     summary.ratio_to_glibc = median(to_glibc);
@@ -185,6 +186,8 @@ std::string cell_tables(const std::vector<result_record> &records, const std::ve
     std::string ratio_text = " in the same round" + std::string(rounds > 1 ? ", median" : "") + " (above 1: faster)";
 
     std::string text = section("Operations per second" + over_rounds, showing(&cell_summary::ops_per_s, format_count));
+    if (rounds > 1)
+        text += section("Their standard deviation (sigma)", showing(&cell_summary::ops_per_s_sigma, format_count));
     auto section_of_ratios = [&](const char *to, auto ratio, auto within) {
         std::string shown = section(fmt::format("Ratio to {}{}", to, ratio_text), showing(ratio, format_ratio));
         if (rounds >= values_of_interval)

@@ -22,6 +22,7 @@ struct cell_summary {
     std::optional<double> ops_per_s; // median
     std::optional<double> ops_per_s_min;
     std::optional<double> ops_per_s_max;
+    std::optional<double> ops_per_s_sigma; // standard deviation; of two rounds or more
     std::optional<double> ratio_to_glibc;  // median of the ratios within a round
     std::optional<interval> within_glibc;  // where that lies
     std::optional<double> wait_p999_ns;    // median

@@ -189,24 +189,10 @@ std::vector<double> ratios_to_glibc(const std::vector<program_run> &runs, const 
     return ratios_of(select(runs, lock), select(runs, "glibc"), by);
 }
 
-namespace {
-
-// Of fields that csv_text() has quoted, in CSV.
-std::string line_of(const std::vector<std::string> &fields, table_form form) {
-    return form == table_form::csv ? csv_line(fields) : fmt::format("| {} |\n", fmt::join(fields, " | "));
-}
-
-} // namespace
-
 std::string comparison_rows(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                             const std::vector<unsigned> &threads, const yardstick &by, table_form form) {
-    auto words = [form](const std::string &text) { return form == table_form::csv ? csv_text(text) : text; };
-    std::vector<std::string> header{"lock",  "threads", "status",   by.by_metric ? words(by.metric_name) : "wall s",
-                                    "CPU s", "rounds",  "vs glibc", "from",
-                                    "to",    "min",     "max",      "sigma"};
-    std::string text = line_of(header, form);
-    if (form == table_form::markdown)
-        text += line_of(std::vector<std::string>(header.size(), "---"), form);
+    exported_table rows(form, {"lock", "threads", "status", by.by_metric ? by.metric_name : "wall s", "CPU s", "rounds",
+                               "vs glibc", "from", "to", "min", "max", "sigma"});
     for (unsigned count : threads) {
         std::vector<program_run> cell = with_threads(runs, count);
         for (const std::string &lock : locks) {
@@ -220,17 +206,16 @@ std::string comparison_rows(const std::vector<program_run> &runs, const std::vec
             }
             auto end = [&values](auto of) { return values.empty() ? std::nullopt : std::optional(*of(values)); };
             std::optional<interval> within = interval_of_median(ratios);
-            text += line_of({words(lock), count ? std::to_string(count) : "", status_of(own),
-                             csv_number(median_value(own, by)), csv_number(median(cpu_s)), std::to_string(own.size()),
-                             csv_number(median(ratios)), csv_number(within ? std::optional(within->low) : std::nullopt),
-                             csv_number(within ? std::optional(within->high) : std::nullopt),
-                             csv_number(end([](auto &all) { return std::ranges::min_element(all); })),
-                             csv_number(end([](auto &all) { return std::ranges::max_element(all); })),
-                             csv_number(standard_deviation(values))},
-                            form);
+            rows.add_row({lock, count ? std::to_string(count) : "", status_of(own), csv_number(median_value(own, by)),
+                          csv_number(median(cpu_s)), std::to_string(own.size()), csv_number(median(ratios)),
+                          csv_number(within ? std::optional(within->low) : std::nullopt),
+                          csv_number(within ? std::optional(within->high) : std::nullopt),
+                          csv_number(end([](auto &all) { return std::ranges::min_element(all); })),
+                          csv_number(end([](auto &all) { return std::ranges::max_element(all); })),
+                          csv_number(standard_deviation(values))});
         }
     }
-    return text;
+    return rows.text();
 }
 
 std::vector<program_run> with_threads(const std::vector<program_run> &runs, unsigned threads) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/common/exported_table.hpp"
 #include "measure/result_record.hpp"
 
 namespace holdfast::cli {
@@ -55,8 +56,7 @@ std::string comparison_table(const std::vector<program_run> &runs, const std::ve
 // tell apart have none.
 std::vector<double> ratios_to_glibc(const std::vector<program_run> &runs, const std::string &lock, const yardstick &by);
 
-// The same table for other programs: comma-separated values, Markdown.
-enum class table_form { csv, markdown };
+// The same table for other programs.
 std::string comparison_rows(const std::vector<program_run> &runs, const std::vector<std::string> &locks,
                             const std::vector<unsigned> &threads, const yardstick &by, table_form form);
 
