@@ -88,9 +88,9 @@ static inline void hf_left_wait_unwound(struct hf_left_wait *left) {
 struct hf_wait;
 
 // hf_word_lock_blocking; a thread that leaves it hands on a wake that it may have had (word.I2, park/word_lock.h).
-// `depth`: what the caller's is without the lock. `wait`: what its sleeps are noted in, or NULL.
+// `depth`: what the caller's is without the lock. `noted`: the wait that its sleeps belong to, or NULL.
 int hf_word_lock_or_leave(uint32_t *word, struct hf_thread_record *self, uint32_t depth,
-                          const struct hf_deadline *deadline, struct hf_wait *wait)
+                          const struct hf_deadline *deadline, struct hf_wait *noted)
     __attribute__((cold, visibility("hidden")));
 
 // hf_owned_lock_blocking, with the caller's number; likewise (owned.O2, park/owned_lock.h).
