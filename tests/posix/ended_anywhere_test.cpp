@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <string>
 
+#include "objects_to_wait_for.hpp"
 #include "single_steps.hpp"
 #include "threads_and_processes.hpp"
 
@@ -23,32 +24,12 @@ extern "C" void _pthread_cleanup_pop(_pthread_cleanup_buffer *buffer, int runs_i
 namespace holdfast::test {
 namespace {
 
-struct objects {
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-    pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-    pthread_rwlock_t writers_first = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-};
-
 struct wait_row {
     const char *name;
     void (*prepare)(objects &); // by the waiter
     void (*hold)(objects &);    // by another thread, which keeps it: so that there is something to wait for
     void (*wait)(objects &);
 };
-
-void nothing(objects &) {}
-void lock_mutex(objects &o) {
-    pthread_mutex_lock(&o.mutex);
-}
-void lock_to_read(objects &o) {
-    pthread_rwlock_rdlock(&o.rwlock);
-    pthread_rwlock_rdlock(&o.writers_first);
-}
-void lock_to_write(objects &o) {
-    pthread_rwlock_wrlock(&o.rwlock);
-    pthread_rwlock_wrlock(&o.writers_first);
-}
 
 const wait_row every_wait[] = {
     {"cond_wait", lock_mutex, nothing, [](objects &o) { pthread_cond_wait(&o.cond, &o.mutex); }},

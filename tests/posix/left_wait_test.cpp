@@ -16,6 +16,7 @@
 #include <threads.h>
 
 #include "deadline.hpp"
+#include "objects_to_wait_for.hpp"
 #include "threads_and_processes.hpp"
 
 namespace holdfast::test {
@@ -41,57 +42,10 @@ bool rwlock_can_be_left() {
     return interposed() && !environment_says("HOLDFAST_CONF", "rwlock:glibc");
 }
 
-// The objects, and what is taken before somebody waits.
-struct objects {
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-    pthread_cond_t shared_cond;
-    pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-    pthread_rwlock_t writers_first = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-    pthread_spinlock_t spin;
-    mtx_t mtx;
-    cnd_t cnd;
-
-    objects() {
-        pthread_condattr_t shared;
-        pthread_condattr_init(&shared);
-        pthread_condattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-        pthread_cond_init(&shared_cond, &shared);
-        pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
-        mtx_init(&mtx, mtx_plain);
-        cnd_init(&cnd);
-    }
-};
-
 timespec far_away(clockid_t clock) {
     return from_now(clock, far_away_ms);
 }
 
-void nothing(objects &) {}
-void lock_mutex(objects &o) {
-    pthread_mutex_lock(&o.mutex);
-}
-void unlock_mutex(objects &o) {
-    pthread_mutex_unlock(&o.mutex);
-}
-void lock_mtx(objects &o) {
-    mtx_lock(&o.mtx);
-}
-void unlock_mtx(objects &o) {
-    mtx_unlock(&o.mtx);
-}
-void lock_to_read(objects &o) {
-    pthread_rwlock_rdlock(&o.rwlock);
-    pthread_rwlock_rdlock(&o.writers_first);
-}
-void lock_to_write(objects &o) {
-    pthread_rwlock_wrlock(&o.rwlock);
-    pthread_rwlock_wrlock(&o.writers_first);
-}
-void unlock_rwlocks(objects &o) {
-    pthread_rwlock_unlock(&o.rwlock);
-    pthread_rwlock_unlock(&o.writers_first);
-}
 void lock_spin(objects &o) {
     pthread_spin_lock(&o.spin);
 }
