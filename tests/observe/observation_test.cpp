@@ -377,16 +377,29 @@ TEST_F(observation, ASleeperMarksEachHoldThatItSleepsFor) {
     EXPECT_EQ(sleeps, 2u);
 }
 
+// A thread that takes a lock again and again, and claims it when that takes long.
+struct claimant {
+    explicit claimant(hf_flexguard_t &lock)
+        : thread([this, &lock] {
+              for (tid = gettid(); !ends;)
+                  use(lock, 1);
+          }) {}
+
+    std::atomic<pid_t> tid = 0;
+    std::atomic<bool> ends = false;
+    std::thread thread;
+};
+
 // The calling thread holds the lock section by section, and is observed in none, until another one has claimed it and
 // sleeps. Since when it has held it, in ns.
-std::uint64_t hold_until_claimed(hf_flexguard_t &lock, const std::atomic<pid_t> &claimant) {
+std::uint64_t hold_until_claimed(hf_flexguard_t &lock, const claimant &other) {
     for (;;) {
         note_after(1000, 1000);
         hf_flexguard_lock(&lock);
         std::uint64_t since_ns = hf_monotonic_ns();
         usleep(1000);
         if (hf_claims_stand(&lock.word)) {
-            while (!holdfast::test::is_asleep(claimant))
+            while (!holdfast::test::is_asleep(other.tid))
                 usleep(1000);
             return since_ns;
         }
@@ -399,18 +412,13 @@ constexpr std::uint64_t ms_ns = 1'000'000;
 // Its owner is not known, and nobody sleeps on the word.
 TEST_F(observation, AHoldThatEndsByAClaimIsTimed) {
     hf_flexguard_t &lock = new_lock();
-    std::atomic<pid_t> tid = 0;
-    std::atomic<bool> ends = false;
-    std::thread claims([&] {
-        for (tid = gettid(); !ends;)
-            use(lock, 1);
-    });
-    std::uint64_t since_ns = hold_until_claimed(lock, tid), wanted_since_ns = hf_monotonic_ns();
+    claimant other(lock);
+    std::uint64_t since_ns = hold_until_claimed(lock, other), wanted_since_ns = hf_monotonic_ns();
     usleep(150'000); // the claimant awakes meanwhile, looks, and sleeps again
-    ends = true;
+    other.ends = true;
     std::uint64_t wanted_ns = hf_monotonic_ns() - wanted_since_ns;
     hf_flexguard_unlock(&lock);
-    claims.join();
+    other.thread.join();
     EXPECT_GE(noted_of(&lock).longest_hold_ns, 0.98 * static_cast<double>(wanted_ns));
     EXPECT_LE(noted_of(&lock).longest_hold_ns, static_cast<double>(hf_monotonic_ns() - since_ns));
 }
@@ -425,25 +433,20 @@ TEST_F(observation, AHoldThatIsHandedOverBeginsThen) {
             usleep(1000);
     });
     hf_flexguard_t &lock = new_lock();
-    std::atomic<pid_t> tid = 0;
-    std::atomic<bool> ends = false;
-    std::thread claims([&] {
-        for (tid = gettid(); !ends;)
-            use(lock, 1);
-    });
-    hold_until_claimed(lock, tid);
-    pthread_kill(claims.native_handle(), SIGUSR1);
+    claimant other(lock);
+    hold_until_claimed(lock, other);
+    pthread_kill(other.thread.native_handle(), SIGUSR1);
     while (!is_kept)
         usleep(1000);
-    ends = true;
+    other.ends = true;
     hf_flexguard_unlock(&lock);
     std::uint64_t handed_ns = hf_monotonic_ns();
     usleep(150'000);
     std::uint64_t kept_ns = hf_monotonic_ns() - handed_ns;
     may_go = true;
-    claims.join();
+    other.thread.join();
     EXPECT_GE(noted_of(&lock).longest_hold_ns, 0.98 * static_cast<double>(kept_ns));
-    EXPECT_EQ(noted_of(&lock).longest_holder, static_cast<std::uint32_t>(tid));
+    EXPECT_EQ(noted_of(&lock).longest_holder, static_cast<std::uint32_t>(other.tid));
 }
 
 // One thread sleeps on the word throughout; the lock is handed over to another one, which is not observed.

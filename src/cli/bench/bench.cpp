@@ -208,9 +208,8 @@ private:
     void write_rows(const std::optional<output_file> &file, table_form form) const {
         if (!file)
             return;
-        std::vector<double> sections(options_.sections_us.begin(), options_.sections_us.end());
-        file->write(
-            cell_rows(records_, contenders_of(options_.locks, options_.slices_us), options_.threads, sections, form));
+        file->write(cell_rows(records_, contenders_of(options_.locks, options_.slices_us), options_.threads,
+                              options_.sections_us, form));
     }
 
     bench_options options_;

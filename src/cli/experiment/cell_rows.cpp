@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cli/experiment/cell_rows.hpp"
 
-#include <algorithm>
-#include <fmt/core.h>
-#include <iterator>
-
 #include "cli/common/csv.hpp"
-#include "cli/experiment/cell_summary.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -46,13 +41,6 @@ std::string status_of(const cell_summary &cell) {
     return cell.trouble.empty() ? "ok" : cell.trouble;
 }
 
-std::vector<result_record> with_section(const std::vector<result_record> &records, std::optional<double> section_us) {
-    std::vector<result_record> selected;
-    std::ranges::copy_if(records, std::back_inserter(selected),
-                         [section_us](const result_record &one) { return one.section_us == section_us; });
-    return selected;
-}
-
 } // namespace
 
 std::string cell_rows(const std::vector<result_record> &records, const std::vector<contender> &contenders,
@@ -65,12 +53,10 @@ std::string cell_rows(const std::vector<result_record> &records, const std::vect
     std::vector<std::optional<double>> sections(sections_us.begin(), sections_us.end());
     if (sections.empty())
         sections.emplace_back();
-    std::vector<result_record> apart = named_by_contender(records);
     for (auto section_us : sections) {
-        std::vector<result_record> there = with_section(apart, section_us);
         for (unsigned count : threads) {
             for (const contender &whose : contenders) {
-                cell_summary cell = summarize(there, whose.label(), count);
+                cell_summary cell = summary_of(records, whose, section_us, count);
                 std::vector<std::string> fields{
                     whose.lock,      csv_number(whose.slice_us),  csv_number(section_us),        std::to_string(count),
                     status_of(cell), std::to_string(cell.rounds), std::to_string(cell.rounds_ok)};

@@ -8,7 +8,6 @@
 #include <functional>
 #include <iterator>
 
-#include "cli/experiment/cell_summary.hpp"
 #include "measure/quantity.hpp"
 
 namespace holdfast::cli {
@@ -23,16 +22,6 @@ bool has_slices(const std::string &lock) {
 
 std::string length_text(double us) {
     return us == 0 ? "0" : format_round_duration_ns(us * 1000);
-}
-
-// The rounds of a contender, beside those of the locks that have no slices.
-cell_summary summary_of(const std::vector<result_record> &records, const contender &whose, double section_us,
-                        unsigned threads) {
-    std::vector<result_record> there;
-    std::ranges::copy_if(records, std::back_inserter(there), [&](const result_record &one) {
-        return one.section_us == section_us && (one.lock != whose.lock || one.slice_us == whose.slice_us);
-    });
-    return summarize(there, whose.lock, threads);
 }
 
 std::vector<summary_row> summaries_of(const slice_grid &grid, const std::vector<result_record> &records,
@@ -115,6 +104,15 @@ heat_panel panel_of(const std::vector<summary_row> &rows, const panel_kind &kind
 }
 
 } // namespace
+
+cell_summary summary_of(const std::vector<result_record> &records, const contender &whose,
+                        std::optional<double> section_us, unsigned threads) {
+    std::vector<result_record> there;
+    std::ranges::copy_if(records, std::back_inserter(there), [&](const result_record &one) {
+        return one.section_us == section_us && (one.lock != whose.lock || one.slice_us == whose.slice_us);
+    });
+    return summarize(there, whose.lock, threads);
+}
 
 std::string contender::label() const {
     return slice_us ? lock + " " + length_text(*slice_us) : lock;

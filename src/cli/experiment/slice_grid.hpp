@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/draw/heat_map.hpp"
+#include "cli/experiment/cell_summary.hpp"
 #include "measure/result_record.hpp"
 
 namespace holdfast::cli {
@@ -27,6 +28,11 @@ std::vector<contender> contenders_of(const std::vector<std::string> &locks, cons
 // The records with what they are of for a lock: so that those of one lock with several lengths of slices can be told
 // apart like those of several locks.
 std::vector<result_record> named_by_contender(std::vector<result_record> records);
+
+// The rounds of a contender, beside those of the locks that have no slices; of the sections of that length, where they
+// have one.
+cell_summary summary_of(const std::vector<result_record> &records, const contender &whose,
+                        std::optional<double> section_us, unsigned threads);
 
 struct grid_table {
     std::string name; // a word
