@@ -3,7 +3,7 @@
 
 Shown able to fail: a list that is searched for its patterns anywhere in a name; a limit that ends a test and not the
 processes that it has started; a test that skips itself told as one that passed; a run that was stopped begun anew; a
-group that failed told with what passed in it.
+long test before short ones; a group that failed told with what passed in it.
 """
 
 import sys
@@ -120,6 +120,20 @@ def test_a_run_that_was_stopped_goes_on_and_one_that_has_passed_begins_anew(tmp_
     assert kept.left(tests) == tests[1:]
     kept.add("lock/b", {"wrong": ""})
     assert kept.left(tests) == tests
+
+
+def test_what_takes_long_comes_last(tmp_path):
+    kept = run.Kept(tmp_path / "kept.json")
+    for name, seconds in [("lock/slow", 300), ("lock/quick", 2), ("lock/slower", 3000)]:
+        kept.add(name, {"wrong": "status 1", "seconds": seconds})
+    tests = [a_test("true", name=f"lock/{name}") for name in ("slower", "new_stress", "slow", "new", "quick")]
+    assert [test.name for test in kept.shortest_first(tests, {"lock/new_stress"})] == [
+        "lock/quick", "lock/new", "lock/slow", "lock/new_stress", "lock/slower"]
+
+
+def test_stress_is_known_by_its_label():
+    listing = {"tests": [entry("lock/a"), entry("lock/b", label="stress")]}
+    assert [test.is_stress for test in run.listed(listing)] == [False, True]
 
 
 def result(wrong="", cases=3, skipped=0):
