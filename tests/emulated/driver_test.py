@@ -2,8 +2,8 @@
 """./dev test arm64's own parts: what it runs, how a test is judged, and its page.
 
 Shown able to fail: a list that is searched for its patterns anywhere in a name; a limit that ends a test and not the
-processes that it has started; a test that skips itself told as one that passed; a run that was stopped begun anew; a
-long test before short ones; a group that failed told with what passed in it.
+processes that it has started; a test that skips itself told as one that passed; a run that was stopped begun anew;
+what another run keeps meanwhile lost; a long test before short ones; a group that failed told with what passed in it.
 """
 
 import sys
@@ -120,6 +120,13 @@ def test_a_run_that_was_stopped_goes_on_and_one_that_has_passed_begins_anew(tmp_
     assert kept.left(tests) == tests[1:]
     kept.add("lock/b", {"wrong": ""})
     assert kept.left(tests) == tests
+
+
+def test_two_runs_at_a_time_keep_both_results(tmp_path):
+    kept = [run.Kept(tmp_path / "kept.json") for _ in range(2)]
+    kept[0].add("lock/a", {"wrong": ""})
+    kept[1].add("lock/b", {"wrong": ""})
+    assert list(run.Kept(tmp_path / "kept.json").results) == ["lock/a", "lock/b"]
 
 
 def test_what_takes_long_comes_last(tmp_path):
