@@ -31,6 +31,7 @@
 #include <thread>
 
 #include "coro/gathering.hpp"
+#include "effort.hpp"
 #include "holdfast/coro/coro.hpp"
 
 namespace {
@@ -510,7 +511,8 @@ void expect_all_received_once(line &of) {
 }
 
 TEST(CoroEveryPrimitiveStress, PromisesAreKeptAndNobodyHangs) {
-    constexpr unsigned rounds = 40, tasks = 24;
+    const auto rounds = static_cast<unsigned>(holdfast::test::effort(40, 8));
+    constexpr unsigned tasks = 24;
     constexpr int steps = 60;
     pool on(3u);
     for (unsigned round = 0; round < rounds; round++) {
@@ -537,7 +539,8 @@ TEST(CoroEveryPrimitiveStress, PromisesAreKeptAndNobodyHangs) {
 // What destroyed frames had got, and did not give back, is gone; that is as it should be. Another thread requests stops
 // meanwhile: it may be at a waiter whose frame is just destroyed.
 TEST(CoroEveryPrimitiveStress, APoolEndsWhileTasksUseAll) {
-    for (unsigned round = 0; round < 40; round++) {
+    const auto rounds = static_cast<unsigned>(holdfast::test::effort(40, 8));
+    for (unsigned round = 0; round < rounds; round++) {
         scene at;
         pool on(3u);
         for (line *one : {&at.with_room, &at.rendezvous})

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "coro/gathering.hpp"
+#include "effort.hpp"
 #include "holdfast/coro/coro.hpp"
 
 namespace {
@@ -126,7 +127,8 @@ TEST(CoroStress, InlineLosesNobody) {
 }
 
 TEST(CoroStress, PoolsEndInTheMiddle) {
-    for (unsigned round = 0; round < 40; round++) {
+    const auto rounds = static_cast<unsigned>(holdfast::test::effort(40, 8));
+    for (unsigned round = 0; round < rounds; round++) {
         scene<policy::ces> at;
         at.by_guard_only = true;
         pool on(pool_options{3, 8});
@@ -141,7 +143,7 @@ TEST(CoroStress, PoolsEndInTheMiddle) {
 
 // Many tasks that wait for one mutex at once: no recursion when they are let go, and none is forgotten.
 TEST(CoroStress, AHundredThousandWait) {
-    constexpr int tasks = 100000;
+    const int tasks = holdfast::test::effort(100'000, 10'000);
     pool on(2u);
     mutex guard;
     long inside = 0;

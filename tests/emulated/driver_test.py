@@ -71,9 +71,10 @@ def test_what_emulation_leaves_out_runs_in_a_machine(tmp_path):
         left = run.left_out(f"case {list_of_cases}\ntest lock/whole\nnever lock/never")
         return {each.name: each.line for each in run.rest.commands(tests, left, tmp_path)}
 
-    whole = "env '/holdfast/tests/other' '5'"
-    assert lines("*fork*") == {"lock/whole": whole, "lock/in_part": "env 'LD_PRELOAD=/holdfast/lib/x.so' "
-                               "'GTEST_FILTER=*fork*' '/holdfast/tests/a_test'"}
+    whole = "env 'HOLDFAST_TEST_DIVISOR=10' '/holdfast/tests/other' '5'"
+    in_part = ("env 'HOLDFAST_TEST_DIVISOR=10' 'LD_PRELOAD=/holdfast/lib/x.so' 'GTEST_FILTER=*fork*' "
+               "'/holdfast/tests/a_test'")
+    assert lines("*fork*") == {"lock/whole": whole, "lock/in_part": in_part}
     assert lines("*robust*") == {"lock/whole": whole}
 
 
@@ -89,6 +90,11 @@ def test_a_test_is_judged_as_by_ctest(script, environment, wanted, wrong):
     test = a_test("sh", "-c", script, environment=environment, wanted=wanted)
     result, _ = run.run_test(test, ["*fork*", "a.b"])
     assert result["wrong"] == wrong
+
+
+def test_tests_are_asked_for_less():
+    result, _ = run.run_test(a_test("sh", "-c", "[ $HOLDFAST_TEST_DIVISOR = 10 ]"), [])
+    assert not result["wrong"]
 
 
 def test_cases_are_counted():

@@ -14,6 +14,7 @@ from jobs import Command
 
 KERNEL = "7.3-arm64"
 LIMIT_S = 1800          # of the guest's time
+EFFORT = "HOLDFAST_TEST_DIVISOR=10"     # tests/effort.hpp
 LISTING_LIMIT_S = 300
 
 
@@ -49,7 +50,7 @@ def cases_among(test, patterns):
 
 def command(test, build, patterns):
     """The test in a guest, which has the build as /holdfast. `patterns`: cases; none: all."""
-    words = [*test.environment, *([f"GTEST_FILTER={':'.join(patterns)}"] if patterns else ()),
+    words = [EFFORT, *test.environment, *([f"GTEST_FILTER={':'.join(patterns)}"] if patterns else ()),
              *of_the_build(test.command)]
     line = " ".join(f"'{word}'" for word in words).replace(f"{build}/", "/holdfast/")
     return Command(test.name, (), LIMIT_S, f"env {line}")

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "effort.hpp"
 #include "holdfast/uscl.h"
 #include "lock/scl/contended_uscl.hpp"
 #include "lock/scl/slices.h"
@@ -21,10 +22,10 @@ namespace holdfast::test {
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr unsigned batches = 160; // a thread takes some ten times as long there
+constexpr int usual_batches = 160; // a thread takes some ten times as long there
 constexpr bool memory_is_ours = false;
 #else
-constexpr unsigned batches = 1600;
+constexpr int usual_batches = 1600;
 constexpr bool memory_is_ours = true;
 #endif
 constexpr unsigned batch = 64; // threads that live at once
@@ -66,6 +67,7 @@ void visit_together(visited &all) {
 
 // Shares, at 128 bytes each, are never given back to the system: so those that were ever used are the lock's memory.
 TEST(uscl_memory, AHundredThousandThreadsUseFewShares) {
+    const auto batches = static_cast<unsigned>(effort(usual_batches, 16)); // of which three would be too much memory
     visited all;
     hf_uscl_set_slice(&all.lock, 0);
     contend(all.lock);
