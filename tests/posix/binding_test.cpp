@@ -29,6 +29,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "first_versions.h"
+
 namespace {
 
 constexpr const char *plugin = "libbinding_plugin.so"; // in this program's RUNPATH, and nowhere else
@@ -375,7 +377,7 @@ TEST(binding, ALibraryThatIsBoundToGlibcSharesWhatIsMadeLater) {
 }
 
 std::string library_of(const char *function) {
-    void *address = dlvsym(RTLD_DEFAULT, function, "GLIBC_2.2.5");
+    void *address = dlvsym(RTLD_DEFAULT, function, FIRST_VERSION);
     Dl_info where{};
     return address && dladdr(address, &where) ? where.dli_fname : std::string("nowhere: ") + function;
 }

@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "first_versions.h"
+
 int pthread_cond_signal(pthread_cond_t *cond) {
     static atomic_long calls;
     int (*real)(pthread_cond_t *);
-    *(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_signal", "GLIBC_2.3.2");
+    *(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_signal", FIRST_VERSION_OF_COND);
     return atomic_fetch_add(&calls, 1) % 50 == 49 ? 0 : real(cond);
 }

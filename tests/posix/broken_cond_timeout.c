@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "first_versions.h"
+
 int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *at) {
     int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-    *(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    *(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", FIRST_VERSION_OF_COND);
     int told = real(cond, mutex, at);
     if (told == ETIMEDOUT)
         pthread_mutex_unlock(mutex);

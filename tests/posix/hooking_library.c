@@ -3,6 +3,7 @@
 // locks of its own, which are of Holdfast's choice as the program's are.
 #include <pthread.h>
 
+#include "first_versions.h"
 #include "hook.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -32,6 +33,6 @@ HOOK(int, pthread_barrier_init, (pthread_barrier_t * made, const pthread_barrier
 int pthread_cond_init(pthread_cond_t *made, const pthread_condattr_t *with) {
     int (*next)(pthread_cond_t *, const pthread_condattr_t *);
     note_call();
-    *(void **)&next = dlvsym(RTLD_NEXT, "pthread_cond_init", "GLIBC_2.3.2");
+    *(void **)&next = dlvsym(RTLD_NEXT, "pthread_cond_init", FIRST_VERSION_OF_COND);
     return next ? next(made, with) : (abort(), 0);
 }

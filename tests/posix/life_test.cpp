@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "first_versions.h"
 #include "threads_and_processes.hpp"
 
 namespace holdfast::test {
@@ -573,7 +574,7 @@ TEST(symbol_version, OldAndNewOnesLeadToTheSameLibrary) {
                              "cnd_wait", "cnd_timedwait", "cnd_signal", "cnd_broadcast"})
         interposed.emplace_back(name);
     for (const std::string &name : interposed) {
-        for (const char *version : {"GLIBC_2.2.5", "GLIBC_2.3.2", "GLIBC_2.28", "GLIBC_2.30", "GLIBC_2.34"}) {
+        for (const char *version : {FIRST_VERSION, FIRST_VERSION_OF_COND, "GLIBC_2.28", "GLIBC_2.30", "GLIBC_2.34"}) {
             void *address = dlvsym(RTLD_DEFAULT, name.c_str(), version);
             if (address) // not every glibc has every version
                 EXPECT_NE(library_of(address).find(expected), std::string::npos) << name << "@" << version;
