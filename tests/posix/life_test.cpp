@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -335,7 +336,8 @@ TEST(threads, ThousandsAreAliveAtOnce) {
     static std::atomic<bool> go = false;
     pthread_attr_t attributes;
     ASSERT_EQ(pthread_attr_init(&attributes), 0);
-    ASSERT_EQ(pthread_attr_setstacksize(&attributes, 32 * 1024), 0);
+    // arm64's least is 128 KiB.
+    ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::max<std::size_t>(32 * 1024, PTHREAD_STACK_MIN)), 0);
     std::vector<pthread_t> alive;
     while (alive.size() < threads) {
         pthread_t thread;
