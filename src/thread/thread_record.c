@@ -193,8 +193,10 @@ static void sweep_if_due(void) {
 
 static struct hf_thread_record *take_free(void) {
     struct hf_thread_record *record = pool.free;
-    if (record)
-        pool.free = hf_private(record)->free_next;
+    if (!record)
+        return NULL;
+    pool.free = hf_private(record)->free_next;
+    hf_private(record)->pace = (struct hf_pace){.acquisitions = (uint32_t)hf_counters(record)->acquisitions};
     return record;
 }
 

@@ -87,11 +87,21 @@ struct hf_sampler {
     uint16_t mean_gap; // at present
 };
 
+// When the thread's last wait for a lock ended, in microseconds modulo 2^32, and how many acquisitions it had counted by
+// then (lock/wait/pace.h).
+struct hf_pace {
+    uint32_t since_us;
+    uint32_t acquisitions;
+};
+
 // What nobody else looks at, and its owner only now and then.
 struct hf_thread_private {
-    struct hf_thread_record *free_next; // the free list, while no thread has this record
-    struct hf_slices *slice_begun;      // the last one, of those in lock/scl/begun_slices.h, or NULL
-    uint32_t *holds_owner;              // says whose row of statistics it is (observe/thread_holds.h), or NULL
+    union {
+        struct hf_thread_record *free_next; // the free list, while no thread has this record
+        struct hf_pace pace;
+    };
+    struct hf_slices *slice_begun; // the last one, of those in lock/scl/begun_slices.h, or NULL
+    uint32_t *holds_owner;         // says whose row of statistics it is (observe/thread_holds.h), or NULL
     struct hf_sampler acquisitions;
     struct hf_sampler spins; // waits without sleep
     const void *turn_lock;   // HF_TURN_LOOK is set: at whose release

@@ -42,6 +42,7 @@
 #include "base/clock.h"
 #include "lock/flexguard/flexguard_lock.h"
 #include "lock/wait/next_step.h"
+#include "lock/wait/pace.h"
 #include "lock/wait/realtime_waiters.h"
 #include "lock/wait/spin_budget.h"
 #include "observe/counted_steps.h"
@@ -135,7 +136,6 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
         if (sample->is_head) {
             waiter->budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, waiter->releases);
             hf_sample_releases(sample, waiter->releases);
-            sample->turns_end = hf_turns_end(sample->now_ns);
         }
         break;
     case HF_AT_HEAD:
@@ -344,6 +344,7 @@ static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, const 
     enum hf_wait_place place;
     waiter->state = hf_wait_state_begin(manner->yields, hf_load_relaxed(waiter->releases), hf_monotonic_ns());
     waiter->state.is_adaptive = manner->is_adaptive;
+    waiter->state.has_work = hf_pace_has_work(waiter->self, waiter->state.began_ns);
     do {
         struct hf_wait_sample sample = {0};
         place = waiter->state.place;
@@ -354,6 +355,7 @@ static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, const 
     } while (outcome == WAITS_ON);
     if (outcome == ACQUIRED)
         leave_with_lock(waiter, history, place == HF_AT_HEAD);
+    hf_pace_begin(waiter->self, hf_monotonic_ns());
     return outcome == TIMED_OUT ? ETIMEDOUT : 0;
 }
 

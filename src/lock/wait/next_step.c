@@ -20,13 +20,10 @@ static enum hf_wait_step timed_sleep(struct hf_wait_state *state, enum hf_wait_p
     return HF_WAIT_TIMED_SLEEP;
 }
 
-// Pollers that give a lock back again and again do no work that would be worth waiting for; threads that hand one lock
-// on look the same, and need a batch (wait.P7).
+// A thread that works defers to nobody (wait.P7).
 static struct hf_defer begin_to_defer(const struct hf_wait_state *state, const struct hf_wait_sample *sample) {
     uint32_t slice_ns = hf_defer_slice(hf_ns_since(state->began_ns, sample->now_ns));
-    if (sample->turns_end)
-        slice_ns /= HF_DEFER_SLICE_NS / HF_DEFER_POLLERS_SLICE_NS;
-    return hf_defer_begin(sample->releases, sample->now_ns, slice_ns);
+    return hf_defer_begin(sample->releases, sample->now_ns, state->has_work ? 0 : slice_ns);
 }
 
 // Its user says that sections are shorter than a sleep (PTHREAD_MUTEX_ADAPTIVE_NP), as of a slow lock nobody else does.

@@ -7,7 +7,6 @@
 //     place          sample                   next
 //     BEGIN          does spinning pay?       yes: ENTER, to QUEUE; no: to LOCK
 //     QUEUE          budget; is it the head?  budget spent: LEAVE, to LOCK; head: PAUSE, to HEAD; else PAUSE
-//                    do turns end?
 //     HEAD           budget; word, releases   budget spent: LEAVE, to LOCK; else by defer_policy.h PAUSE (it defers, or
 //                                             the word is held), TAKE or ANNOUNCE
 //     LOCK           releases                 is sampling of use (lock_history.h)? PAUSE, to SECOND_SAMPLE; else to
@@ -86,6 +85,7 @@ struct hf_wait_state {
     hf_release_count seen;     // releases when it began
     uint64_t since_ns;         // when it left its CPU; 0, or when it began to poll as the designated waker
     hf_release_count releases; // when it began to leave its CPU to others
+    bool has_work;             // its thread does, besides taking locks (pace.h): it defers to nobody
     bool is_adaptive;          // it polls a slow lock, too, before it sleeps for the first time
     bool defers_to_hot_alone;  // a reader-writer lock's, which announces nothing either
     uint32_t sleep_ns;

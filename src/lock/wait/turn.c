@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_count.h"
+#include "lock/wait/pace.h"
 #include "observe/counted_steps.h"
 #include "park/yield.h"
 #include "thread/realtime.h"
@@ -44,6 +45,7 @@ void hf_turn_look(struct hf_thread_record *self) {
         hf_store_relaxed(&turn_ended_ns, now_ns);
         hf_yield();
         now_ns = hf_monotonic_ns();
+        hf_pace_begin(self, now_ns); // it has not worked meanwhile
     }
     hf_turn_begin_after_yield(&self->turn, since_ns, now_ns);
 }

@@ -18,7 +18,7 @@ struct hf_wait_sample {
     bool spins;     // BEGIN: spinning pays, and a queue may be entered; QUEUE, HEAD, DESIGNATED: the budget lasts
     bool is_head;   // of the queue
     bool is_free;   // the word
-    bool turns_end; // QUEUE, WOKEN, SLEEP_END, YIELD_END: threads poll under locks (hf_turns_end)
+    bool turns_end; // WOKEN, SLEEP_END, YIELD_END: threads poll under locks (hf_turns_end)
     bool in_storm;  // nothing is known of preemptions (hf_is_in_switch_storm)
     enum hf_cpu_contention cpu;
     uint32_t threads; // of the process: so many releases are a fair lock's; 0: the waiter claims nothing

@@ -6,8 +6,8 @@
 // the lock is not hot any more; a yield whoever wants the CPU, one before the lock is known, and yields without end; a
 // timed sleep although batches do not pay, or the lock was not released, and none where CPU time is limited; a
 // designated waker that had slept for long; an adaptive mutex's waiter that polls without end, again after its sleep,
-// or where CPU time is limited; a head that defers to pollers for long, or not at all; a reader-writer lock's waiter
-// that announces; a wait without end.
+// or where CPU time is limited; a thread that has work and defers, at either place; a reader-writer lock's waiter that
+// announces; a wait without end.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -372,16 +372,19 @@ TEST(next_step, DefersTheLessTheLongerItHasWaited) {
     EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), HF_WAIT_ANNOUNCE) << "however hot it is";
 }
 
-TEST(next_step, HeadAmongPollersDefersForAMoment) {
-    for (bool turns_end : {false, true}) {
-        situation s = at(HF_AT_QUEUE);
-        s.sample.spins = s.sample.is_head = true;
-        s.sample.turns_end = turns_end;
-        hf_wait_next(&s.state, &s.history, nullptr, &s.sample);
-        defers(s);
-        EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), HF_WAIT_PAUSE);
-        s.sample.now_ns += HF_DEFER_POLLERS_SLICE_NS;
-        EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), turns_end ? HF_WAIT_TAKE : HF_WAIT_PAUSE);
+TEST(next_step, AThreadThatHasWorkDefersToNobody) {
+    for (hf_wait_place place : {HF_AT_QUEUE, HF_AT_LOCK}) {
+        for (bool has_work : {false, true}) {
+            situation s = at(place);
+            s.state.has_work = has_work;
+            s.sample.spins = s.sample.is_head = true;
+            hf_wait_next(&s.state, &s.history, nullptr, &s.sample); // begins to defer, or not
+            s.state.place = place == HF_AT_QUEUE ? HF_AT_HEAD : HF_AT_HOT;
+            defers(s);
+            EXPECT_EQ(hf_wait_takes_at_once(&s.state, s.sample.releases), has_work) << place;
+            EXPECT_EQ(hf_wait_next(&s.state, &s.history, nullptr, &s.sample), has_work ? HF_WAIT_TAKE : HF_WAIT_PAUSE)
+                << place;
+        }
     }
 }
 
