@@ -87,8 +87,8 @@ struct hf_sampler {
     uint16_t mean_gap; // at present
 };
 
-// When the thread's last wait for a lock ended, in microseconds modulo 2^32, and how many acquisitions it had counted by
-// then (lock/wait/pace.h).
+// When the thread's last wait for a lock ended, in microseconds modulo 2^32, and how many acquisitions it had counted
+// by then (lock/wait/pace.h).
 struct hf_pace {
     uint32_t since_us;
     uint32_t acquisitions;

@@ -37,9 +37,9 @@
 //     time, and its owners' turns become as short as that needs. After HF_CLAIM_NS, if the lock has been released as
 //     often meanwhile as the process has threads, the waiter is overdue: a fair lock would have been its own. Then it
 //     claims the lock (park/claims.h). A sleeper finds out when it is woken; sleepers are woken in their order.
-// wait.P7  A thread that has work defers to nobody: one that, since it last waited, had HF_PACE_WORK_US or more for each
-//     lock that it took (pace.h). A batch is for threads that do little else than use the lock. To one that works a
-//     hot lock is no sign of work that gets done: its owner may be looking, again and again, whether there is any.
+// wait.P7  A thread that has work defers to nobody: one that, since it last waited, had HF_PACE_WORK_US or more for
+//     each lock that it took (pace.h). A batch is for threads that do little else than use the lock. To one that works
+//     a hot lock is no sign of work that gets done: its owner may be looking, again and again, whether there is any.
 // Advice only, as the queue is: it says when to try the word, never who owns it (word.I1, I2).
 //
 // No hint about other locks, or about the CPU, is as good as that a lock is hot, for as long as it lasts:
