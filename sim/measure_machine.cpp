@@ -4,6 +4,7 @@
 // taken from another machine's file, and said so.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -61,33 +62,66 @@ struct alignas(64) padded_word {
     std::atomic<std::uint32_t> value = 0;
 };
 
-// From a store until another CPU's load sees it.
-double transfer_ns(int one, int other) {
-    constexpr std::uint32_t rounds = 20000, in_batch = 200;
-    padded_word there, back;
-    std::thread answers([&] {
+void wait_for_loads() {
+#if defined(__x86_64__)
+    asm volatile("lfence" ::: "memory");
+#else
+    asm volatile("dsb ld; isb" ::: "memory");
+#endif
+}
+
+void wait_for_all() {
+#if defined(__x86_64__)
+    asm volatile("mfence; lfence" ::: "memory");
+#else
+    asm volatile("dsb sy; isb" ::: "memory");
+#endif
+}
+
+// What lines take that another CPU has changed, each waited for by itself: a load, and a load and a store. Where a load
+// shares the line, the store has to ask for it again.
+struct line_times {
+    double load_ns, load_and_store_ns;
+};
+
+line_times changed_lines(int one, int other) {
+    constexpr std::size_t lines = 256, stride = 97; // in an order that no prefetcher guesses
+    constexpr int rounds = 101;
+    struct alignas(128) line_of_pair { // lines come in pairs where the neighbour is prefetched
+        std::atomic<std::uint32_t> value = 0;
+    };
+    static std::array<line_of_pair, lines> all;
+    std::atomic<int> changed = 0, wanted = 0;
+    std::thread changes([&] {
         stay_on({other});
-        for (std::uint32_t round = 1; round <= rounds; round++) {
-            while (there.value.load(std::memory_order_acquire) != round)
+        for (int round = 1; round <= 2 * rounds; round++) {
+            while (wanted.load() != round)
                 continue;
-            back.value.store(round, std::memory_order_release);
+            for (auto &line : all)
+                line.value.fetch_add(1);
+            changed = round;
         }
     });
     stay_on({one});
-    std::vector<double> took;
-    double began = now_ns();
-    for (std::uint32_t round = 1; round <= rounds; round++) {
-        there.value.store(round, std::memory_order_release);
-        while (back.value.load(std::memory_order_acquire) != round)
+    std::vector<double> loads, both;
+    for (int round = 1; round <= 2 * rounds; round++) {
+        wanted = round;
+        while (changed.load() != round)
             continue;
-        if (round % in_batch == 0) {
-            double now = now_ns();
-            took.push_back((now - began) / in_batch / 2);
-            began = now;
+        bool stores = round % 2 == 0;
+        double began = now_ns();
+        for (std::size_t i = 0; i < lines; i++) {
+            auto &value = all.at(i * stride % lines).value;
+            std::uint32_t seen = value.load(std::memory_order_relaxed);
+            wait_for_loads();
+            if (stores)
+                value.store(seen + 1, std::memory_order_relaxed);
+            wait_for_all();
         }
+        (stores ? both : loads).push_back((now_ns() - began) / lines);
     }
-    answers.join();
-    return median(took);
+    changes.join();
+    return {median(loads), median(both)};
 }
 
 // A wake of a thread that sleeps on another CPU, which is idle: what the call takes, and when the thread goes on.
@@ -211,9 +245,17 @@ int main(int argc, char **argv) {
         measured["call_ns"] = each_ns([&] { futex(word.value, FUTEX_WAIT, 1); }) / 2;
         measured["wake_call_ns"] = each_ns([&] { futex(word.value, FUTEX_WAKE, 1); });
         if (first != last) {
-            double transfer = transfer_ns(first, last);
+            padded_word own;
+            double fences = each_ns([&] {
+                own.value.load(std::memory_order_relaxed);
+                wait_for_loads();
+                wait_for_all();
+            });
+            line_times changed = changed_lines(first, last);
+            double transfer = std::max(0.0, changed.load_ns - fences);
             for (const char *name : {"transfer_complex_ns", "transfer_socket_ns", "transfer_remote_ns"})
                 measured[name] = transfer;
+            measured["load_takes"] = changed.load_and_store_ns - changed.load_ns < transfer / 2;
             wake_times woken = wake_other(first, last);
             measured["wake_ns"] = std::max(0.0, woken.call_ns - measured["wake_call_ns"]);
             measured["idle_exit_ns"] =

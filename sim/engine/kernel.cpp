@@ -29,13 +29,35 @@ simulation::bucket &simulation::bucket_of(const std::uint32_t *word) {
     return futexes_[hf_address_hash(reinterpret_cast<std::uintptr_t>(word), 8)];
 }
 
-void simulation::lock_bucket(bucket &of) {
+// Its owner reads a word meanwhile, which may be another CPU's. Locks go from one to the next in their order.
+void simulation::lock_bucket(bucket &of, const std::uint32_t *word_read) {
     if (exploring_)
         return;
-    picoseconds begins = std::max(me_->now, of.busy_until);
-    of.busy_until = begins + jittered(machine_.bucket_ns);
-    me_->now = of.busy_until;
+    modify_line(of.memory);
+    picoseconds begins = me_->now;
+    if (of.locked_until > begins)
+        begins = of.locked_until + jittered_ps(topology_.to_own(of.memory, me_->number));
+    picoseconds holds = jittered(machine_.bucket_ns);
+    of.locked_until = begins + holds;
+    if (word_read) {
+        const line &its = lines_.at(word_read);
+        if (!its.sharers.has(me_->number))
+            of.locked_until += topology_.to_load(its, me_->number);
+    }
+    me_->now = begins + holds;
     wait_for_turn();
+}
+
+void simulation::unlock_bucket(bucket &of) {
+    if (exploring_)
+        return;
+    wait_for_turn();
+    modify_line(of.memory);
+}
+
+// What is left of a call's price, which is that of one that has the bucket's line.
+double simulation::after_bucket_ns(double half_ns) const {
+    return std::max(0.0, half_ns - machine_.bucket_ns - 2 * machine_.rmw_ns);
 }
 
 // ---- what threads call
@@ -56,12 +78,13 @@ int simulation::sleep_on(const std::uint32_t *word, std::uint32_t expected, std:
         me_->now += jittered(machine_.call_ns);
     enter_kernel();
     bucket &its = bucket_of(word);
-    lock_bucket(its);
+    lock_bucket(its, word);
     // The kernel reads the word with its bucket locked, as others see it.
     auto *seen = static_cast<const std::uint32_t *>(load(word));
     if (*seen != expected) {
         counts_.sleeps_refused++;
-        charge_ns(machine_.call_ns);
+        unlock_bucket(its);
+        charge_ns(after_bucket_ns(machine_.call_ns));
         return 0;
     }
     thread &who = self();
@@ -74,7 +97,7 @@ int simulation::sleep_on(const std::uint32_t *word, std::uint32_t expected, std:
     who.state = thread_state::asleep;
     who.woke_with = 0;
     who.sleeps++;
-    its.sleepers.push_back(&who);
+    its.sleepers.push_back(&who); // and nothing else happens until it is asleep: the price of the unlock is the call's
     if (deadline_ns != never)
         add_event({now() + (deadline_ns - now_ns) * ps_a_ns + jittered(machine_.timer_slack_ns), 0, event_kind::timer,
                    0, &who, who.sleeps});
@@ -99,13 +122,19 @@ void simulation::wake(const std::uint32_t *word, int count, std::uint32_t kind) 
     charge_ns(machine_.wake_call_ns / 2);
     enter_kernel();
     bucket &its = bucket_of(word);
+    if (!exploring_)
+        load_line(its.memory);
+    bool locks = !its.sleepers.empty() || its.locked_until > me_->now;
+    if (locks)
+        lock_bucket(its);
     auto is_meant = [&](const thread *one) { return one->word == word && (one->kind & kind); };
     if (std::none_of(its.sleepers.begin(), its.sleepers.end(), is_meant)) {
         counts_.wakes_of_nobody++;
-        charge_ns(machine_.wake_call_ns / 2);
+        if (locks)
+            unlock_bucket(its);
+        charge_ns(locks ? after_bucket_ns(machine_.wake_call_ns / 2) : machine_.wake_call_ns / 2);
         return;
     }
-    lock_bucket(its);
     std::vector<thread *> woken;
     for (thread *one : its.sleepers) {
         if (is_meant(one) && static_cast<int>(woken.size()) < count)
@@ -115,6 +144,7 @@ void simulation::wake(const std::uint32_t *word, int count, std::uint32_t kind) 
         unqueue(*one);
         one->sleeps++; // its timers mean nothing any more
     }
+    unlock_bucket(its);
     for (thread *one : woken) {
         counts_.wakes++;
         if (!exploring_)
@@ -122,7 +152,7 @@ void simulation::wake(const std::uint32_t *word, int count, std::uint32_t kind) 
         wait_for_turn();
         set_ready(*one, now());
     }
-    charge_ns(machine_.wake_call_ns / 2);
+    charge_ns(after_bucket_ns(machine_.wake_call_ns / 2));
 }
 
 void simulation::move(const std::uint32_t *from, const std::uint32_t *to) {
@@ -366,6 +396,7 @@ void simulation::switch_threads(cpu &one, picoseconds at) {
     next->cpu = one.number;
     one.floor = std::max(one.floor, next->used);
     one.started = at;
+    one.looks_ahead = false;
     one.round_is_pure = false;
     if (!exploring_) {
         one.now = at + jittered(machine_.switch_ns);
@@ -414,6 +445,7 @@ void simulation::handle(const event &one) {
     case event_kind::interrupted:
         take_time(its, one.at, machine_.interrupts_every_ns, machine_.interrupts_last_ns, one.kind);
         break;
+    case event_kind::given: get_line_of_store(*one.given, its, one.at); break;
     case event_kind::quota: watch_quota(one.at); break;
     }
 }
@@ -427,6 +459,8 @@ picoseconds simulation::own_from_kernel(cpu &by, const void *word, picoseconds a
     picoseconds begins = std::max(at, of.busy_until);
     of.busy_until = begins + jittered_ps(topology_.to_own(of, by.number));
     take_from_others(of, by.number, at);
+    of.is_changed = true;
+    of.used_at = at;
     return of.busy_until;
 }
 

@@ -4,8 +4,11 @@
 //               a load of another                   a store, or a read-modify-write
 //     OWNED ----------------------> SHARED by some -------------------------------> OWNED
 //
-// Requests for a line are served one after the other, in the order in which they arrive (`busy_until`). On its way a
-// request takes a share of the transfer's time, during which whoever has the line may go on using it.
+// A load of a line that its owner has changed may take it along instead (`machine::load_takes`): OWNED by another.
+//
+// A request goes to the line's home, from there to whoever has the line, and the line to the one that asked: three
+// trips. The home serves one request after the other, in the order in which they arrive (`busy_until`): the second trip
+// begins when the one before has told the home that it has the line. During the first two the owner may go on using it.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +24,11 @@ namespace holdfast::sim {
 struct line {
     std::uint64_t number = 0; // of its address, and one; 0: none
     int owner = -1;           // the CPU that may store to it; set when the line is first looked at
+    bool is_changed = false;  // by its owner
     int pending_stores = 0;   // that others do not see yet (store_buffer.hpp)
     picoseconds busy_until = 0;
-    cpu_set sharers; // its owner too
+    picoseconds used_at = 0; // last, by anybody
+    cpu_set sharers;         // its owner too
 };
 
 class line_table {

@@ -23,6 +23,8 @@ const std::vector<machine_number> &machine_numbers() {
         {"transfer_remote_ns", &machine::transfer_remote_ns},
         {"memory_ns", &machine::memory_ns},
         {"travel_share", &machine::travel_share},
+        {"load_takes", &machine::load_takes},
+        {"window_ns", &machine::window_ns},
         {"shared_read_ns", &machine::shared_read_ns},
         {"pause_ns", &machine::pause_ns},
         {"ticks_ns", &machine::ticks_ns},

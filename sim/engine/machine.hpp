@@ -22,7 +22,9 @@ struct machine {
     double transfer_socket_ns = 0;  // of another one on the same socket,
     double transfer_remote_ns = 0;  // or of another socket
     double memory_ns = 0;           // from memory
-    double travel_share = 0.4;      // of that time the one that has the line may go on using it
+    double travel_share = 0.67;     // of that time passes before whoever has the line gives it away
+    double load_takes = 0;          // 1: a load of a line that another CPU has changed takes it along, 0: shares it
+    double window_ns = 40;          // work of a CPU's own behind a miss, during which later ones are under way already
     double shared_read_ns = 15;     // from one answer to the next, of a line that several read
     double pause_ns = 0;
     double ticks_ns = 8;

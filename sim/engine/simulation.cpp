@@ -314,6 +314,7 @@ void simulation::leave_if_due() {
 // A call of the kernel begins: what the caller has just done others see now or, where it stalls, long before the call.
 void simulation::enter_kernel() {
     me_->round_is_pure = false;
+    me_->looks_ahead = false;
     if (exploring_ && chance_.one_in(by_.stalls_one_in)) {
         me_->stalled_until = clock_ + chance_.below(by_.stall_steps) * explored_step;
         self().priority = --lowest_priority_;
@@ -378,36 +379,53 @@ void simulation::take_from_others(line &of, int by, picoseconds at) {
     of.owner = by;
 }
 
-// Waits until the line is there. Its state changes at the moment at which the request is served.
+// An out-of-order CPU asks for lines as far ahead as its window reaches: this one was asked for with the one that it
+// has just waited for, and came with it, unless others have used it since then.
+bool simulation::came_with_another(const line &of) const {
+    return me_->looks_ahead && of.used_at <= me_->asked_at &&
+           me_->now <= me_->came_at + static_cast<picoseconds>(machine_.window_ns * ps_a_ns);
+}
+
+// The line comes: to own it alone, or as one more that reads it.
+void simulation::take(line &of, bool to_own) {
+    if (to_own) {
+        take_from_others(of, me_->number, me_->now);
+        return;
+    }
+    of.owner = of.sharers.empty() ? me_->number : -1;
+    of.is_changed = false;
+    of.sharers.add(me_->number);
+}
+
+// Waits until the line is there. Its state changes when whoever has it gives it away.
 void simulation::fetch(line &of, bool to_own) {
     counts_.misses++;
     me_->round_is_pure = false;
-    auto whole = [&] {
-        return jittered_ps(to_own ? topology_.to_own(of, me_->number) : topology_.to_load(of, me_->number));
-    };
-    auto travels = static_cast<picoseconds>(static_cast<double>(whole()) * machine_.travel_share);
-    me_->now += travels;
+    if (came_with_another(of)) {
+        me_->now = std::max(me_->now, of.busy_until);
+        take(of, to_own || is_taken_by_load(of));
+        return;
+    }
+    me_->asked_at = me_->now;
+    auto whole = jittered_ps(to_own ? topology_.to_own(of, me_->number) : topology_.to_load(of, me_->number));
+    auto trip = static_cast<picoseconds>(static_cast<double>(whole) * machine_.travel_share / 2);
+    bool is_copied = !to_own && of.owner < 0 && !of.sharers.empty();
+    picoseconds begins = std::max(me_->now + trip, of.busy_until); // when it has come to its home
+    of.busy_until = begins + (is_copied ? static_cast<picoseconds>(machine_.shared_read_ns * ps_a_ns) : whole);
+    me_->now = begins + trip; // and to whoever has it
     wait_for_turn();
-    if (of.busy_until > me_->now) {
-        picoseconds begins = of.busy_until, takes = whole();
-        of.busy_until =
-            begins + (to_own || of.owner >= 0 ? takes - std::min(takes, travels)
-                                              : static_cast<picoseconds>(machine_.shared_read_ns * ps_a_ns));
-        me_->now = begins;
-        wait_for_turn();
-    }
-    picoseconds takes = whole();
-    takes -= std::min(takes, travels);
-    bool is_copied = !to_own && of.owner < 0;
-    of.busy_until = std::max(
-        of.busy_until, me_->now + (is_copied ? static_cast<picoseconds>(machine_.shared_read_ns * ps_a_ns) : takes));
-    if (to_own) {
-        take_from_others(of, me_->number, me_->now);
-    } else {
-        of.owner = of.sharers.empty() ? me_->number : -1;
-        of.sharers.add(me_->number);
-    }
-    me_->now += takes;
+    take(of, to_own || is_taken_by_load(of));
+    me_->now += whole - 2 * trip;
+    me_->came_at = me_->now;
+    me_->looks_ahead = true;
+}
+
+void simulation::load_line(line &of) {
+    if (of.sharers.has(me_->number) || is_coming(of))
+        me_->now += static_cast<picoseconds>(machine_.hit_ns * ps_a_ns);
+    else
+        fetch(of, false);
+    of.used_at = me_->now;
 }
 
 void *simulation::load(const volatile void *word) {
@@ -419,18 +437,20 @@ void *simulation::load(const volatile void *word) {
     wait_for_turn();
     if (!exploring_) {
         line &of = lines_.at(word);
-        if (of.sharers.has(me_->number))
-            me_->now += static_cast<picoseconds>(machine_.hit_ns * ps_a_ns);
-        else
-            fetch(of, false);
+        load_line(of);
         note_read(of);
-        return memory;
+        return seen(of, word);
     }
-    if (by_.store_delay_steps == 0)
+    return by_.store_delay_steps == 0 ? memory : seen(lines_.at(word), word);
+}
+
+// Where this CPU sees the word: in memory, or what was there before stores that others have buffered.
+void *simulation::seen(const line &of, const volatile void *word) {
+    auto *memory = const_cast<void *>(word);
+    if (of.pending_stores == 0)
         return memory;
-    line &of = lines_.at(word);
     for (auto &other : cpus_)
-        other.stores.show_until(clock_);
+        other.stores.show_until(now());
     if (of.pending_stores == 0)
         return memory;
     for (auto &other : cpus_) {
@@ -462,19 +482,47 @@ void simulation::store(volatile void *word, std::size_t bytes) {
         me_->stores.add(word, bytes, of, clock_ + chance_.below(by_.store_delay_steps) * explored_step);
         return;
     }
-    auto hit = static_cast<picoseconds>(machine_.hit_ns * ps_a_ns);
-    line &of = lines_.at(word);
-    if (of.owner != me_->number) {
-        counts_.misses++;
-        picoseconds begins = std::max({me_->now, of.busy_until, me_->stores_seen_at});
-        of.busy_until = begins + jittered_ps(topology_.to_own(of, me_->number));
-        me_->stores_seen_at = of.busy_until;
-        take_from_others(of, me_->number, me_->now);
-        // Buffered; but a thread that stores on and on waits for the first ones.
+    store_measured(word, bytes, lines_.at(word));
+}
+
+// It is buffered while its line is on the way, or that of an older one: others see stores in their order. Lines are
+// asked for at once, however many; but a thread that stores on and on waits for the first ones.
+void simulation::store_measured(volatile void *word, std::size_t bytes, line &of) {
+    me_->stores.show_until(me_->now);
+    bool is_coming_too = is_coming(of);
+    if (of.owner != me_->number || !me_->stores.empty()) {
+        picoseconds given = me_->now;
+        if (of.owner != me_->number && !is_coming_too) {
+            counts_.misses++;
+            if (came_with_another(of)) {
+                given = std::max(given, of.busy_until);
+            } else {
+                auto whole = jittered_ps(topology_.to_own(of, me_->number));
+                auto trip = static_cast<picoseconds>(static_cast<double>(whole) * machine_.travel_share / 2);
+                picoseconds begins = std::max(me_->now + trip, of.busy_until);
+                of.busy_until = begins + whole;
+                given = begins + trip;
+                me_->stores_seen_at = std::max(me_->stores_seen_at, of.busy_until - trip);
+            }
+        }
+        given = me_->stores.add(word, bytes, of, given);
+        me_->stored_to.push_back(&of);
+        add_event({given, 0, event_kind::given, me_->number, nullptr, 0, &of});
         constexpr picoseconds buffered = 400 * ps_a_ns;
         me_->now = std::max(me_->now, me_->stores_seen_at - std::min(me_->stores_seen_at, buffered));
     }
-    me_->now += hit;
+    me_->now += static_cast<picoseconds>(machine_.hit_ns * ps_a_ns);
+    of.is_changed = true;
+    of.used_at = me_->now;
+}
+
+// One of its buffered stores has the line, and is seen from now on.
+void simulation::get_line_of_store(line &of, cpu &by, picoseconds at) {
+    auto stored = std::find(by.stored_to.begin(), by.stored_to.end(), &of);
+    if (stored != by.stored_to.end())
+        by.stored_to.erase(stored);
+    take_from_others(of, by.number, at);
+    of.is_changed = true;
 }
 
 void simulation::fence() {
@@ -482,8 +530,24 @@ void simulation::fence() {
         return;
     if (exploring_)
         me_->stores.show_all();
-    else
-        me_->now = std::max(me_->now, me_->stores_seen_at);
+    else if (me_->now = std::max(me_->now, me_->stores_seen_at); !me_->stores.empty()) {
+        wait_for_turn();
+        me_->stores.show_all();
+    }
+}
+
+// Waits for the line and for the CPU's own stores, which are on their way together.
+void simulation::modify_line(line &of) {
+    me_->round_is_pure = false;
+    if (of.owner != me_->number && !is_coming(of))
+        fetch(of, true);
+    fence();
+    if (of.owner != me_->number) // it has gone while others were waited for
+        fetch(of, true);
+    me_->now += static_cast<picoseconds>(machine_.rmw_ns * ps_a_ns);
+    of.busy_until = std::max(of.busy_until, me_->now);
+    of.is_changed = true;
+    of.used_at = me_->now;
 }
 
 void *simulation::modify(volatile void *word) {
@@ -496,15 +560,10 @@ void *simulation::modify(volatile void *word) {
         return seen;
     }
     counts_.accesses++;
-    fence();
     wait_for_turn();
-    me_->round_is_pure = false;
     line &of = lines_.at(word);
-    if (of.owner != me_->number)
-        fetch(of, true);
-    me_->now += static_cast<picoseconds>(machine_.rmw_ns * ps_a_ns);
-    of.busy_until = std::max(of.busy_until, me_->now);
-    return memory;
+    modify_line(of);
+    return seen(of, word);
 }
 
 void simulation::pause() {
@@ -516,26 +575,8 @@ void simulation::pause() {
         step();
         return;
     }
+    me_->looks_ahead = false;
     me_->now += static_cast<picoseconds>(machine_.pause_ns * ps_a_ns);
-}
-
-void simulation::use_together(volatile void *one, volatile void *other) {
-    if (!executing_)
-        return;
-    wait_for_turn();
-    if (exploring_)
-        return;
-    me_->round_is_pure = false;
-    line &first = lines_.at(one), &second = lines_.at(other);
-    if (first.owner != me_->number)
-        fetch(first, true);
-    wait_for_turn();
-    if (second.owner != me_->number) { // it came with the first one, unless others use it now
-        counts_.misses++;
-        take_from_others(second, me_->number, me_->now);
-        me_->now = std::max(me_->now, second.busy_until);
-    }
-    me_->now += static_cast<picoseconds>(4 * machine_.hit_ns * ps_a_ns);
 }
 
 // The lines must still be here, and the thread where it was, when it is its turn.
@@ -564,6 +605,7 @@ int simulation::polls_alike(int most) {
     me_->resumption++;
     add_event({longest, 0, event_kind::resume, me_->number, nullptr, me_->resumption});
     run_others();
+    me_->looks_ahead = false; // that the loop ends comes as a surprise
     begin_round();
     return self().rounds_left_out;
 }
@@ -606,10 +648,11 @@ std::uint64_t simulation::clock_ns(bool by_ticks) {
         step();
     } else {
         me_->round_is_pure = false;
+        me_->looks_ahead = false;
         me_->now += static_cast<picoseconds>((by_ticks ? machine_.ticks_ns : machine_.clock_ns) * ps_a_ns);
     }
     beat(now());
-    return clock_begin_ns + now() / ps_a_ns;
+    return observed_ns();
 }
 
 } // namespace holdfast::sim

@@ -12,6 +12,7 @@
 // time. Events are handled on the stack of a thread that has just stopped.
 #pragma once
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdint>
 #include <functional>
@@ -74,7 +75,11 @@ struct cpu {
     std::uint64_t resumption = 0, slice = 0; // numbers of events that are still meant
     bool slice_is_due = false;
     picoseconds stores_seen_at = 0; // measuring: its last buffered store
-    store_buffer stores;            // exploring
+    std::vector<line *> stored_to;  // measuring: lines on their way for buffered stores
+    // Measuring: its last miss was asked for, and came; later ones may have been asked for with it.
+    picoseconds asked_at = 0, came_at = 0;
+    bool looks_ahead = false;
+    store_buffer stores;
     // The round of a loop that polls (seams/base/poll.h).
     static constexpr std::size_t lines_a_round_max = 16;
     line *read[lines_a_round_max];
@@ -133,9 +138,9 @@ public:
     void fence();
     void pause();
     int polls_alike(int most);
-    // Reads and writes both words' lines; an out-of-order CPU asks for the second while it waits for the first.
-    void use_together(volatile void *one, volatile void *other);
     std::uint64_t clock_ns(bool by_ticks);
+    // The same as an observer reads it, of whom the thread knows nothing.
+    std::uint64_t observed_ns() const { return clock_begin_ns + now() / ps_a_ns; }
     int current_cpu() const { return me_->number; }
     void charge_ns(double ns);
     // Keeps the CPU busy for so long, outside of shared memory. Time for which the thread is preempted is not counted.
@@ -168,7 +173,7 @@ public:
     std::uint64_t critical_count() const;
 
 private:
-    enum class event_kind { resume, reschedule, slice_end, timer, spurious, stolen, interrupted, quota };
+    enum class event_kind { resume, reschedule, slice_end, timer, spurious, stolen, interrupted, quota, given };
     struct event {
         picoseconds at;
         std::uint64_t order;
@@ -176,6 +181,7 @@ private:
         int cpu;
         thread *who;
         std::uint64_t number;
+        line *given = nullptr;
         bool operator>(const event &other) const { return at != other.at ? at > other.at : order > other.order; }
     };
 
@@ -198,6 +204,17 @@ private:
     picoseconds jittered_ps(picoseconds time);
     void note_read(line &of);
     void fetch(line &of, bool to_own);
+    bool came_with_another(const line &of) const;
+    bool is_taken_by_load(const line &of) const { return machine_.load_takes > 0 && of.owner >= 0 && of.is_changed; }
+    void take(line &of, bool to_own);
+    bool is_coming(const line &of) const {
+        return std::find(me_->stored_to.begin(), me_->stored_to.end(), &of) != me_->stored_to.end();
+    }
+    void load_line(line &of);
+    void store_measured(volatile void *word, std::size_t bytes, line &of);
+    void *seen(const line &of, const volatile void *word);
+    void get_line_of_store(line &of, cpu &by, picoseconds at);
+    void modify_line(line &of);
     void take_from_others(line &of, int by, picoseconds at);
     void stop_polling(cpu &one, picoseconds at, bool resumes);
     picoseconds own_from_kernel(cpu &by, const void *word, picoseconds at);
@@ -206,7 +223,8 @@ private:
     // kernel.cpp
     struct bucket {
         std::vector<thread *> sleepers;
-        picoseconds busy_until = 0;
+        line memory; // of its lock, and of the number of those that sleep or are about to
+        picoseconds locked_until = 0;
     };
     bucket &bucket_of(const std::uint32_t *word);
     void block();
@@ -220,7 +238,9 @@ private:
     cpu *idle_near(int home);
     void arm_slice(cpu &one, picoseconds at);
     picoseconds used_by_now(const cpu &one, picoseconds at) const;
-    void lock_bucket(bucket &of);
+    void lock_bucket(bucket &of, const std::uint32_t *word_read = nullptr);
+    void unlock_bucket(bucket &of);
+    double after_bucket_ns(double half_ns) const;
     bool may_run(const thread &who) const { return !is_throttled_ || who.is_stranger; }
     bool has_ready(const cpu &of) const;
 

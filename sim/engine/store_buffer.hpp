@@ -28,7 +28,8 @@ class store_buffer {
 public:
     bool empty() const { return stores_.empty(); }
 
-    void add(volatile void *word, std::size_t bytes, line &of, picoseconds visible_at) {
+    // Returns when it becomes visible: not before older ones.
+    picoseconds add(volatile void *word, std::size_t bytes, line &of, picoseconds visible_at) {
         if (stores_.size() == entries)
             show_first();
         if (!stores_.empty())
@@ -37,6 +38,7 @@ public:
         std::memcpy(&before, const_cast<const void *>(word), bytes);
         stores_.push_back({word, &of, visible_at, before});
         of.pending_stores++;
+        return visible_at;
     }
 
     void show_until(picoseconds now) {

@@ -47,7 +47,7 @@ void repeat(simulation &on, measurement &figures, const workload_settings &setti
                 std::uint64_t asked = hf_ticks();
                 figures.asks(number, asked);
                 lock.lock();
-                std::uint64_t got = hf_ticks();
+                std::uint64_t got = on.observed_ns();
                 inside(number);
                 lock.unlock();
                 std::uint64_t released = hf_ticks();
@@ -94,7 +94,8 @@ void shared_memory(simulation &on, measurement &figures, const workload_settings
     repeat(
         on, figures, settings,
         [=, &on](int) {
-            on.use_together(&shared[0].count, &shared[1].count);
+            for (int i = 0; i < 2; i++)
+                hf_store_own(&shared[i].count, hf_load_own(&shared[i].count) + 1);
             if (settings.section_us > 0)
                 work_for(on, settings.section_us * ns_a_us);
         },
@@ -131,7 +132,7 @@ void hash_table(simulation &on, measurement &figures, const workload_settings &s
                 std::uint32_t key = keys.next(asked);
                 bucket &its = *table[key / bucket::keys];
                 its.lock.lock();
-                std::uint64_t got = hf_ticks();
+                std::uint64_t got = on.observed_ns();
                 std::uint64_t &value = its.find(key), seen = hf_load_own(&value);
                 if (updating)
                     hf_store_own(&value, seen + 1);
@@ -157,7 +158,7 @@ void scl_readers_writers(simulation &on, measurement &figures, const workload_se
                 on.charge_ns(harness_ns);
                 std::uint64_t asked = hf_ticks();
                 writes ? lock.write_lock() : lock.read_lock();
-                std::uint64_t got = hf_ticks();
+                std::uint64_t got = on.observed_ns();
                 ++(writes ? inside.writers : inside.readers);
                 if (inside.writers > 1 || (inside.writers && inside.readers))
                     on.stop("a writer and another thread were inside at once");

@@ -2,8 +2,8 @@
 // The simulated machine itself: what it does must be what a machine of its kind does, and the same each time.
 //
 // Shown able to fail: a store that others see at once (StoresAreSeenLate); read-modify-writes that leave the buffer as
-// it is (FenceShowsStores); chance from the host's clock (SameSeedSameOutput); a
-// quota that is never given anew; weights left out.
+// it is (FenceShowsStores); chance from the host's clock (SameSeedSameOutput); a quota that is never given anew;
+// weights left out.
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
@@ -126,6 +126,10 @@ TEST(Simulation, StoresAreSeenInOrder) {
     EXPECT_EQ(count_all(pass, [](const std::uint32_t *seen) { return seen[0] == 1 && seen[1] == 0; }), 0);
 }
 
+std::uint64_t run_time() {
+    return simulation::running()->observed_ns();
+}
+
 struct figures {
     std::uint64_t operations, misses, switches, migrations;
     bool operator==(const figures &) const = default;
@@ -245,6 +249,112 @@ TEST(Simulation, CountsPreemptedHolders) {
     });
     EXPECT_GT(count[0], 0u);
     EXPECT_EQ(count[1], 0u);
+}
+
+// How long the second of two threads takes for something, after the first one has done something else; each on a CPU.
+std::uint64_t second_takes_ns(const std::vector<std::string> &changes, void (*first)(two_words &),
+                              void (*second)(two_words &)) {
+    return in_child<std::uint64_t>([=] {
+        static two_words words;
+        static std::uint64_t took;
+        machine on = of_cpus(2);
+        on.jitter = 0;
+        for (const auto &change : changes)
+            change_machine(on, change);
+        simulation run(on, 1);
+        run.add_thread([=](int) { first(words); });
+        run.add_thread([=](int) {
+            simulation::running()->compute(50'000);
+            std::uint64_t began = run_time();
+            second(words);
+            took = run_time() - began;
+        });
+        EXPECT_EQ(run.run(never), outcome::all_done);
+        return took;
+    });
+}
+
+void change_both(two_words &words) {
+    hf_fetch_add_relaxed(&words.first, 1u);
+    hf_fetch_add_relaxed(&words.second, 1u);
+}
+
+TEST(Simulation, MissesOverlap) {
+    auto one = second_takes_ns({}, change_both, [](two_words &words) { hf_fetch_add_relaxed(&words.first, 1u); });
+    auto both = second_takes_ns({}, change_both, change_both);
+    auto after_pause = second_takes_ns({}, change_both, [](two_words &words) {
+        hf_fetch_add_relaxed(&words.first, 1u);
+        hf_pause();
+        hf_fetch_add_relaxed(&words.second, 1u);
+    });
+    EXPECT_GT(one, 55u);
+    EXPECT_LT(both, one + 20);
+    EXPECT_GT(after_pause, 2 * one);
+}
+
+TEST(Simulation, LoadTakesAChangedLine) {
+    auto load_and_store = [](two_words &words) {
+        hf_store_relaxed(&words.first, hf_load_relaxed(&words.first) + 1);
+        hf_fence_seq_cst();
+    };
+    EXPECT_LT(second_takes_ns({"load_takes=1"}, change_both, load_and_store), 90u);
+    EXPECT_GT(second_takes_ns({"load_takes=0", "window_ns=0"}, change_both, load_and_store), 110u);
+}
+
+// One way of a word between two CPUs that poll for it is no less than the line's.
+TEST(Simulation, StoresWaitForTheirLine) {
+    constexpr std::uint32_t turns = 100;
+    auto took = in_child<std::uint64_t>([] {
+        static two_words words;
+        static std::uint64_t took_ns;
+        simulation run(of_cpus(2), 1);
+        for (std::uint32_t i = 0; i < 2; i++) {
+            run.add_thread([=](int) {
+                std::uint64_t began = run_time();
+                for (std::uint32_t turn = 1; turn <= turns; turn++) {
+                    if (i == 0)
+                        hf_store_release(&words.first, turn);
+                    while (hf_load_acquire(i ? &words.first : &words.second) != turn)
+                        simulation::running()->charge_ns(1);
+                    if (i == 1)
+                        hf_store_release(&words.second, turn);
+                }
+                took_ns = run_time() - began;
+            });
+        }
+        EXPECT_EQ(run.run(never), outcome::all_done);
+        return took_ns;
+    });
+    EXPECT_GT(took / turns / 2, 60u);
+}
+
+// A wait that is refused takes longer beside a CPU that wakes sleepers of the same word, whether there are any or not.
+TEST(Simulation, FutexCallsContend) {
+    auto refused_ns = [](bool others_wake) {
+        return in_child<std::uint64_t>([=] {
+            static std::uint32_t word, over;
+            static std::uint64_t took;
+            simulation run(of_cpus(2), 1);
+            run.add_thread([=](int) {
+                std::uint64_t began = run_time();
+                for (int i = 0; i < 100; i++)
+                    hf_futex_wait(&word, 1, nullptr);
+                took = (run_time() - began) / 100;
+                hf_store_relaxed(&over, 1u);
+            });
+            run.add_thread([=](int) {
+                while (hf_load_relaxed(&over) == 0) {
+                    if (others_wake)
+                        hf_futex_wake(&word, 1);
+                    else
+                        hf_pause();
+                }
+            });
+            EXPECT_EQ(run.run(never), outcome::all_done);
+            return took;
+        });
+    };
+    EXPECT_GT(refused_ns(true), refused_ns(false) + 50);
 }
 
 // What each of some threads that only compute gets of the CPUs in 400 ms.
