@@ -3,7 +3,8 @@
 //
 // Shown able to fail: a store that others see at once (StoresAreSeenLate); read-modify-writes that leave the buffer as
 // it is (FenceShowsStores); chance from the host's clock (SameSeedSameOutput); a quota that is never given anew;
-// weights left out.
+// weights left out; stores that are seen at once (StoresWaitForTheirLine), misses that wait for each other
+// (MissesOverlap), loads that always share (LoadTakesAChangedLine), wakes that read no line (FutexCallsContend).
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
