@@ -11,6 +11,8 @@
 // oversub.H1  A turn is made longer once, by STEPS_MOST steps of STEP_NS at most, and the clock's lateness.
 // oversub.H2  It is charged like all that a thread runs (V6), and one goes first only while it has had no more than a
 //     slice more than others: so locks give nobody more CPU time than its weight does.
+// oversub.H3  What a turn was given ends with it, also where the thread sleeps in it: the next may go on as well, and
+//     the timer cuts none short that has not.
 //
 // The paper has nothing of the kind.
 #ifndef HF_OVERSUB_BPF_HOLDER_TURN_BPF_H

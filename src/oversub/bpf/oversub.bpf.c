@@ -413,10 +413,16 @@ void BPF_PROG(oversub_running, struct task_struct *task) {
     watch_thread(scx_bpf_task_cpu(task), context);
 }
 
+// The kernel hands a woken thread to an idle CPU without asking: what it ran before is charged here, or it would all
+// come at once when others want the CPU again (V6), and a turn that it slept in is over (H3).
 SEC("struct_ops/oversub_runnable")
 void BPF_PROG(oversub_runnable, struct task_struct *task, uint64_t flags) {
     struct task_context *context = context_of(task);
-    if (context && context->waiter)
+    if (!context)
+        return;
+    charge(task, context);
+    end_turn(context);
+    if (context->waiter)
         is_no_longer_asleep(waiter_at(context->waiter));
 }
 
