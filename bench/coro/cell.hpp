@@ -25,7 +25,7 @@ struct cell_options {
     unsigned cached_rows = 10'000; // of coro-leveldb
     unsigned spins = 16;           // mutex_options::spins_max
     unsigned chain_max = 64;       // pool_options::chain_max
-    bool turns = true;             // pool_options::turns
+    unsigned turns = 1;            // 0: not pool_options::turns
 };
 
 struct cell_result {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "coro/cell_main.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fmt/core.h>
@@ -10,44 +9,35 @@
 
 #include "base/clock.h"
 #include "harness/command_line.hpp"
-#include "measure/number_range.hpp"
 #include "measure/result_record.hpp"
 #include "measure/workload.hpp"
 
 namespace holdfast::bench {
 namespace {
 
-void add_options(CLI::App &app, cell_options &options) {
-    using cli::from_to;
-    app.add_option("--threads", options.workers, "Number of workers")
-        ->check(from_to(1u, cli::threads_max))
-        ->capture_default_str();
-    app.add_option("--seconds", options.seconds, "How long to measure")
-        ->check(from_to(cli::seconds_min, cli::seconds_max))
-        ->capture_default_str();
-    app.add_option("--tasks", options.tasks, "Tasks that lock")->check(from_to(2u, 10'000'000u))->capture_default_str();
-    app.add_option("--section-us", options.section_us, "Microseconds added to each critical section")
-        ->check(from_to(0.0, 1e6))
-        ->capture_default_str();
-    app.add_option("--bystanders", options.bystanders, "Tasks that take no lock")
-        ->check(from_to(0u, 100'000u))
-        ->capture_default_str();
-    app.add_option("--bystander-us", options.bystander_us, "Microseconds of each of their turns")
-        ->check(from_to(0.1, 1e6))
-        ->capture_default_str();
-    app.add_option("--writers", options.writers, "Percent of writers, of coro-rwlock")
-        ->check(from_to(0u, 100u))
-        ->capture_default_str();
-    app.add_option("--resources", options.resources, "Number of locks, of coro-mutex and coro-locality")
-        ->check(from_to(1u, 1000u))
-        ->capture_default_str();
-    app.add_option("--cached-rows", options.cached_rows, "Rows that are kept under the lock, of coro-leveldb")
-        ->check(from_to(1u, 1'000'000u))
-        ->capture_default_str();
-    app.add_option("--spins", options.spins, "Polls of a held mutex, of ces and with")->capture_default_str();
-    app.add_option("--turns", options.turns, "0: a task that never has to wait is never suspended; of ours")
-        ->capture_default_str();
-    app.add_option("--chain-max", options.chain_max, "Hand-overs in a row, of ces and with")->capture_default_str();
+// With `lock` in front, which each main() has of its own.
+command_line line_of(const std::string &name, const std::string &summary, option lock, cell_options &options) {
+    return {
+        .name = name,
+        .summary = summary,
+        .options =
+            {
+                std::move(lock),
+                {"--threads", options.workers, 1, cli::threads_max, "Number of workers"},
+                seconds_option(options.seconds),
+                {"--tasks", options.tasks, 2, 10'000'000, "Tasks that lock"},
+                {"--section-us", options.section_us, 0, 1e6, "Microseconds added to each critical section"},
+                {"--bystanders", options.bystanders, 0, 100'000, "Tasks that take no lock"},
+                {"--bystander-us", options.bystander_us, 0.1, 1e6, "Microseconds of each of their turns"},
+                {"--writers", options.writers, 0, 100, "Percent of writers, of coro-rwlock"},
+                {"--resources", options.resources, 1, 1000, "Number of locks, of coro-mutex and coro-locality"},
+                {"--cached-rows", options.cached_rows, 1, 1'000'000,
+                 "Rows that are kept under the lock, of coro-leveldb"},
+                {"--spins", options.spins, 0, 1'000'000'000, "Polls of a held mutex, of ces and with"},
+                {"--turns", options.turns, 0, 1, "0: a task that never has to wait is never suspended; of ours"},
+                {"--chain-max", options.chain_max, 0, 1'000'000'000, "Hand-overs in a row, of ces and with"},
+            },
+    };
 }
 
 // Of the CPU time that the process had, over the share of it that tasks would have if all got the same.
@@ -138,15 +128,12 @@ int become_peer(const cell_options &options, char **argv) {
 int coro_workload_main(int argc, char **argv, const std::string &workload, const std::vector<contender> &contenders,
                        const cell_options &defaults, const further_program &further) {
     const cli::workload *known = cli::find_workload(workload);
-    CLI::App app{known ? known->summary : "", workload};
-    app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of workers.");
     cell_options options = defaults;
     options.workload = workload;
-    app.add_option("--lock", options.lock, "Which coroutine lock")
-        ->check(CLI::IsMember(cli::coro_lock_names()))
-        ->capture_default_str();
-    add_options(app, options);
-    if (auto status = parse(app, argc, argv))
+    command_line line = line_of(workload, known ? known->summary : "",
+                                {"--lock", options.lock, cli::coro_lock_names(), "Which coroutine lock"}, options);
+    line.footer = "Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of workers.";
+    if (auto status = parse(line, argc, argv))
         return *status;
     for (const contender &one : contenders)
         if (options.lock == one.name)
@@ -157,13 +144,12 @@ int coro_workload_main(int argc, char **argv, const std::string &workload, const
 }
 
 int coro_peer_main(int argc, char **argv, const std::string &lock, const std::vector<peer_workload> &workloads) {
-    CLI::App app{"Coroutine workloads with locks of others", "coro-peer-" + lock};
     cell_options options;
     options.lock = lock;
-    app.add_option("--workload", options.workload, "Which workload")->required();
-    app.add_option("--lock", options.lock, "Its name in the record");
-    add_options(app, options);
-    if (auto status = parse(app, argc, argv))
+    command_line line = line_of("coro-peer-" + lock, "Coroutine workloads with locks of others",
+                                {"--lock", options.lock, {}, "Its name in the record"}, options);
+    line.options.push_back({"--workload", options.workload, {}, "Which workload"});
+    if (auto status = parse(line, argc, argv))
         return *status;
     for (const peer_workload &one : workloads)
         if (options.workload == one.name)

@@ -45,7 +45,7 @@ coro::task<> scene::stand_by() {
 }
 
 cell_result scene::run(const std::function<void(coro::pool &)> &spawn_all, const std::function<void()> &wake) {
-    coro::pool pool(coro::pool_options{options_.workers, options_.chain_max, options_.turns});
+    coro::pool pool(coro::pool_options{options_.workers, options_.chain_max, options_.turns != 0});
     for (unsigned i = 0; i < options_.bystanders; i++)
         coro::spawn(pool, stand_by());
     spawn_all(pool);

@@ -3,44 +3,56 @@
 // sentence on standard error.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <exception>
-#include <fmt/core.h>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "harness/wrong_result.hpp"
+namespace CLI {
+class App;
+}
 
 namespace holdfast::bench {
 
 inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;
 
-// Empty, or the status to exit with.
-inline std::optional<int> parse(CLI::App &app, int argc, char **argv) {
-    try {
-        app.parse(argc, argv);
-        return std::nullopt;
-    } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
-        return exit_usage;
-    }
-}
+// "--name", the variable that it sets, which holds the default, and what it may be. A default that it may not be is
+// none: nobody is told of it.
+class option {
+public:
+    option(const char *name, unsigned &value, unsigned min, unsigned max, const char *help);
+    option(const char *name, std::uint64_t &value, std::uint64_t min, std::uint64_t max, const char *help);
+    option(const char *name, double &value, double min, double max, const char *help);
+    // `allowed` empty: any.
+    option(const char *name, std::string &value, const std::vector<std::string> &allowed, const char *help);
+    // Given or not.
+    option(const char *name, bool &value, const char *help);
+    // Words, one or more of which have to be given; `name` has no dashes then.
+    option(const char *name, std::vector<std::string> &values, const char *help);
+
+    void add_to(CLI::App &app) const { add_(app); }
+
+private:
+    std::function<void(CLI::App &app)> add_;
+};
+
+struct command_line {
+    std::string name;
+    std::string summary;
+    std::vector<option> options;
+    std::string footer = {};
+};
+
+// Sets what the options name. Empty, or the status to exit with: after --help, or a sentence about a wrong option.
+std::optional<int> parse(const command_line &what, int argc, char **argv);
+
+// What each workload is told of its team.
+option threads_option(unsigned &threads);
+option seconds_option(double &seconds);
 
 // The status to exit with.
-template <class Run>
-int run_checked(const std::string &name, Run run) {
-    try {
-        run();
-        return 0;
-    } catch (const wrong_result &error) {
-        fmt::print(stderr, "{}: wrong result: {}\n", name, error.what());
-    } catch (const std::exception &error) {
-        fmt::print(stderr, "{}: {}\n", name, error.what());
-    }
-    return exit_failed;
-}
+int run_checked(const std::string &name, const std::function<void()> &run);
 
 } // namespace holdfast::bench

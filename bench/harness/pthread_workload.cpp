@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "harness/pthread_workload.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/core.h>
 
 #include "base/clock.h"
 #include "harness/command_line.hpp"
-#include "harness/team_options.hpp"
 #include "harness/team_record.hpp"
-#include "measure/number_range.hpp"
 #include "measure/workload.hpp"
 
 namespace holdfast::bench {
@@ -43,17 +40,18 @@ void use_cpu(double us) {
 
 int pthread_workload_main(int argc, char **argv, const pthread_workload &what) {
     const cli::workload *known = cli::find_workload(what.name);
-    CLI::App app{known ? known->summary : "", what.name};
-    app.footer("Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of threads.");
     std::string lock = "glibc";
     pthread_workload_options options{.work_us = what.usual_work_us};
-    app.add_option("--lock", lock, "What the record calls the locks: they are whatever pthread's are here")
-        ->capture_default_str();
-    add_team_options(app, options.threads, options.seconds);
-    app.add_option("--work-us", options.work_us, what.work_help)
-        ->check(cli::from_to(0.0, cli::section_us_max))
-        ->capture_default_str();
-    if (auto status = parse(app, argc, argv))
+    command_line line{
+        .name = what.name,
+        .summary = known ? known->summary : "",
+        .options = {{"--lock", lock, {}, "What the record calls the locks: they are whatever pthread's are here"},
+                    threads_option(options.threads),
+                    seconds_option(options.seconds),
+                    {"--work-us", options.work_us, 0, cli::section_us_max, what.work_help}},
+        .footer = "Prints one JSON record. 'holdfast bench' runs it for many locks and numbers of threads.",
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
     return run_checked(what.name, [&] {
         hf_tick_ns(); // calibrates, before there are threads that would disturb it

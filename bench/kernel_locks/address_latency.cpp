@@ -11,8 +11,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "harness/command_line.hpp"
 #include "kernel_locks/bully_and_victim.hpp"
 
@@ -92,13 +90,13 @@ void measure(std::uint32_t addresses, double seconds) {
 int main(int argc, char **argv) {
     std::uint32_t addresses = 5000;
     double seconds = 5;
-    CLI::App app{"two threads that ask for their network namespaces' addresses: one of them has very many",
-                 "address-latency"};
-    app.add_option("--addresses", addresses, "of the bully's namespace")
-        ->check(CLI::Range(1, 1 << 20))
-        ->capture_default_str();
-    app.add_option("--seconds", seconds, "how long they ask")->check(CLI::PositiveNumber)->capture_default_str();
-    if (auto status = holdfast::bench::parse(app, argc, argv))
+    holdfast::bench::command_line line{
+        .name = "address-latency",
+        .summary = "Two threads that ask for their network namespaces' addresses: one of them has very many.",
+        .options = {{"--addresses", addresses, 1, 1 << 20, "Of the bully's namespace"},
+                    {"--seconds", seconds, 0.001, 86400, "How long they ask"}},
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
-    return holdfast::bench::run_checked(app.get_name(), [&] { measure(addresses, seconds); });
+    return holdfast::bench::run_checked(line.name, [&] { measure(addresses, seconds); });
 }

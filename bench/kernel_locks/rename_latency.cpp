@@ -12,8 +12,6 @@
 #include <cstdio>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "harness/command_line.hpp"
 #include "kernel_locks/bully_and_victim.hpp"
 
@@ -56,10 +54,13 @@ void measure(const std::string &directory, double seconds) {
 int main(int argc, char **argv) {
     std::string directory = ".";
     double seconds = 5;
-    CLI::App app{"two threads that rename between directories: one of them has very many entries", "rename-latency"};
-    app.add_option("--directory", directory, "where the directories are, or are to be")->capture_default_str();
-    app.add_option("--seconds", seconds, "how long they rename")->check(CLI::PositiveNumber)->capture_default_str();
-    if (auto status = holdfast::bench::parse(app, argc, argv))
+    holdfast::bench::command_line line{
+        .name = "rename-latency",
+        .summary = "Two threads that rename between directories: one of them has very many entries.",
+        .options = {{"--directory", directory, {}, "Where the directories are, or are to be"},
+                    {"--seconds", seconds, 0.001, 86400, "How long they rename"}},
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
-    return holdfast::bench::run_checked(app.get_name(), [&] { measure(directory, seconds); });
+    return holdfast::bench::run_checked(line.name, [&] { measure(directory, seconds); });
 }

@@ -13,13 +13,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "harness/command_line.hpp"
@@ -112,16 +110,18 @@ void measure(unsigned long request, const std::vector<std::string> &texts, doubl
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned long request = KSCL_BENCH_KSCL;
+    std::string lock = "kscl";
     double seconds = 5;
     std::vector<std::string> texts;
-    CLI::App app{"threads that share a lock of the kernel's", "kscl-threads"};
-    app.add_option("--lock", request, "kscl or mutex (default: kscl)")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, unsigned long>{{"kscl", KSCL_BENCH_KSCL}, {"mutex", KSCL_BENCH_MUTEX}}));
-    app.add_option("--seconds", seconds, "how long they use it")->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("thread", texts, "a thread: NICE:INSIDE_US:OUTSIDE_US")->required();
-    if (auto status = holdfast::bench::parse(app, argc, argv))
+    holdfast::bench::command_line line{
+        .name = "kscl-threads",
+        .summary = "Threads that share a lock of the kernel's.",
+        .options = {{"--lock", lock, {"kscl", "mutex"}, "Which"},
+                    {"--seconds", seconds, 0.001, 86400, "How long they use it"},
+                    {"thread", texts, "A thread: NICE:INSIDE_US:OUTSIDE_US"}},
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
-    return holdfast::bench::run_checked(app.get_name(), [&] { measure(request, texts, seconds); });
+    return holdfast::bench::run_checked(
+        line.name, [&] { measure(lock == "kscl" ? KSCL_BENCH_KSCL : KSCL_BENCH_MUTEX, texts, seconds); });
 }

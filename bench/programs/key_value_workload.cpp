@@ -130,7 +130,7 @@ private:
 
 int key_value_main(int argc, char **argv, const char *name, const char *summary,
                    const std::function<std::unique_ptr<key_value_store>(const std::filesystem::path &)> &open,
-                   const std::vector<program_option> &further) {
+                   const std::vector<option> &further) {
     key_value_options more;
     program what{
         .name = name,

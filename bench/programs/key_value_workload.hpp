@@ -30,6 +30,6 @@ public:
 // own.
 int key_value_main(int argc, char **argv, const char *name, const char *summary,
                    const std::function<std::unique_ptr<key_value_store>(const std::filesystem::path &)> &open,
-                   const std::vector<program_option> &further = {});
+                   const std::vector<option> &further = {});
 
 } // namespace holdfast::bench

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "programs/program.hpp"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/core.h>
 #include <latch>
 #include <thread>
-
-#include "harness/command_line.hpp"
-#include "measure/number_range.hpp"
 
 namespace holdfast::bench {
 
@@ -19,43 +15,19 @@ void expect(bool holds, const char *sentence) {
         throw wrong_result(sentence);
 }
 
-namespace {
-
-template <class Number>
-std::function<void(CLI::App &)> number(const char *name, Number &value, Number min, Number max, const char *help) {
-    return [=, &value](CLI::App &app) {
-        app.add_option(name, value, help)->check(cli::from_to(min, max))->capture_default_str();
-    };
-}
-
-} // namespace
-
-program_option::program_option(const char *name, unsigned &value, unsigned min, unsigned max, const char *help)
-    : add_(number(name, value, min, max, help)) {}
-program_option::program_option(const char *name, std::uint64_t &value, std::uint64_t min, std::uint64_t max,
-                               const char *help)
-    : add_(number(name, value, min, max, help)) {}
-program_option::program_option(const char *name, double &value, double min, double max, const char *help)
-    : add_(number(name, value, min, max, help)) {}
-program_option::program_option(const char *name, std::string &value, const std::vector<std::string> &allowed,
-                               const char *help)
-    : add_([=, &value](CLI::App &app) {
-          CLI::Option *added = app.add_option(name, value, help)->capture_default_str();
-          if (!allowed.empty())
-              added->check(CLI::IsMember(allowed));
-      }) {}
-
 int program_main(int argc, char **argv, const program &what) {
-    CLI::App app{what.summary, what.name};
-    app.footer(std::string("Prints figures, and fails when its result is wrong.\n"
-                           "Example: holdfast compare --metric ': ([0-9]+)' -- ") +
-               what.name + " --threads 16");
     program_options options;
-    program_option("--threads", options.threads, 1, 10000, "Number of threads").add_to(app);
-    program_option("--seconds", options.seconds, 0.001, 86400, "How long it runs, or each of its phases").add_to(app);
-    for (const program_option &one : what.options)
-        one.add_to(app);
-    if (auto status = parse(app, argc, argv))
+    command_line line{
+        .name = what.name,
+        .summary = what.summary,
+        .options = {{"--threads", options.threads, 1, 10000, "Number of threads"},
+                    {"--seconds", options.seconds, 0.001, 86400, "How long it runs, or each of its phases"}},
+        .footer = std::string("Prints figures, and fails when its result is wrong.\n"
+                              "Example: holdfast compare --metric ': ([0-9]+)' -- ") +
+                  what.name + " --threads 16",
+    };
+    line.options.insert(line.options.end(), what.options.begin(), what.options.end());
+    if (auto status = parse(line, argc, argv))
         return *status;
     return run_checked(what.name, [&] {
         for (const figure &one : what.run(options))

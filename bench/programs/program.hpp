@@ -9,11 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/command_line.hpp"
 #include "harness/wrong_result.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace holdfast::bench {
 
@@ -32,26 +29,10 @@ struct figure {
 // Throws wrong_result with the sentence when it does not hold.
 void expect(bool holds, const char *sentence);
 
-// An option of one program's own: "--name", the variable that it sets, which holds the default, and the values it
-// takes.
-class program_option {
-public:
-    program_option(const char *name, unsigned &value, unsigned min, unsigned max, const char *help);
-    program_option(const char *name, std::uint64_t &value, std::uint64_t min, std::uint64_t max, const char *help);
-    program_option(const char *name, double &value, double min, double max, const char *help);
-    // `allowed` empty: any.
-    program_option(const char *name, std::string &value, const std::vector<std::string> &allowed, const char *help);
-
-    void add_to(CLI::App &app) const { add_(app); }
-
-private:
-    std::function<void(CLI::App &app)> add_;
-};
-
 struct program {
     const char *name;
     const char *summary;
-    std::vector<program_option> options; // besides --threads and --seconds
+    std::vector<option> options; // besides --threads and --seconds
     std::function<std::vector<figure>(const program_options &)> run;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // An unmodified pthread program that does nothing but use one kind of object with many threads.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -208,25 +207,27 @@ result measure(const options &wanted) {
 } // namespace
 
 int main(int argc, char **argv) {
-    CLI::App app{"Uses one kind of pthread object with many threads.", "pthread-objects"};
-    app.footer("Prints uses per second (of a barrier: rounds; of a crowd: threads woken).\n"
-               "Example: holdfast compare --metric ': ([0-9]+)' -- pthread-objects --object barrier --threads 8");
     options wanted;
     std::vector<std::string> names;
     for (const auto &[name, make] : users)
         names.push_back(name);
-    app.add_option("--object", wanted.object, "What to use")->check(CLI::IsMember(names))->capture_default_str();
-    app.add_option("--threads", wanted.threads, "Number of threads")
-        ->check(CLI::Range(2u, 10000u))
-        ->capture_default_str();
-    app.add_option("--seconds", wanted.seconds, "How long")->check(CLI::Range(0.001, 86400.0))->capture_default_str();
-    app.add_option("--readers", wanted.readers_percent, "Percent of the uses of a rwlock that read")
-        ->check(CLI::Range(0u, 100u))
-        ->capture_default_str();
-    app.add_option("--inside", wanted.inside, "Turns of an empty loop while it is held")->capture_default_str();
-    app.add_option("--outside", wanted.outside, "And between two uses")->capture_default_str();
-    app.add_flag("--shares", wanted.shares, "Print also how often the idlest thread used it, to the busiest one");
-    if (auto status = holdfast::bench::parse(app, argc, argv))
+    holdfast::bench::command_line line{
+        .name = "pthread-objects",
+        .summary = "Uses one kind of pthread object with many threads.",
+        .options =
+            {
+                {"--object", wanted.object, names, "What to use"},
+                {"--threads", wanted.threads, 2, 10000, "Number of threads"},
+                {"--seconds", wanted.seconds, 0.001, 86400, "How long"},
+                {"--readers", wanted.readers_percent, 0, 100, "Percent of the uses of a rwlock that read"},
+                {"--inside", wanted.inside, 0, 1'000'000'000, "Turns of an empty loop while it is held"},
+                {"--outside", wanted.outside, 0, 1'000'000'000, "And between two uses"},
+                {"--shares", wanted.shares, "Print also how often the idlest thread used it, to the busiest one"},
+            },
+        .footer = "Prints uses per second (of a barrier: rounds; of a crowd: threads woken).\n"
+                  "Example: holdfast compare --metric ': ([0-9]+)' -- pthread-objects --object barrier --threads 8",
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
     result measured = measure(wanted);
     fmt::print("{} : {:.0f} uses/s\n", wanted.object, measured.uses_a_second);

@@ -4,7 +4,6 @@
 // detection with (Huang et al., HPDC '21, section 4.2; docs/oversubscription.md): a try that was noticed ends its
 // thread's turn early. In CPU time, so other load does not count. The interposer knows nothing of these locks, and
 // nobody counts their polls, as the workloads do. Only locks whose waiters never sleep.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <fmt/core.h>
@@ -84,17 +83,18 @@ private:
 
 int main(int argc, char **argv) {
     options wanted;
-    CLI::App app("Two threads on one CPU: one owns a spinlock, the other tries.", "spin-locks");
-    app.add_option("--lock", wanted.lock, "Which")
-        ->check(CLI::IsMember(holdfast::bench::spinlock_names()))
-        ->capture_default_str();
-    app.add_option("--tries", wanted.tries, "How many")->capture_default_str();
-    app.add_option("--hold-ms", wanted.hold_ms, "CPU time of the owner, for each")->capture_default_str();
-    app.add_option("--long-ms", wanted.long_ms, "CPU time of a try that was not noticed")->capture_default_str();
-    app.footer("Example: sudo holdfast run --detect-spinning --stats -- spin-locks --lock mcs");
-    if (auto status = holdfast::bench::parse(app, argc, argv))
+    holdfast::bench::command_line line{
+        .name = "spin-locks",
+        .summary = "Two threads on one CPU: one owns a spinlock, the other tries.",
+        .options = {{"--lock", wanted.lock, holdfast::bench::spinlock_names(), "Which"},
+                    {"--tries", wanted.tries, 1, 1'000'000, "How many"},
+                    {"--hold-ms", wanted.hold_ms, 0, 1e6, "CPU time of the owner, for each"},
+                    {"--long-ms", wanted.long_ms, 0, 1e6, "CPU time of a try that was not noticed"}},
+        .footer = "Example: sudo holdfast run --detect-spinning --stats -- spin-locks --lock mcs",
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
-    return holdfast::bench::run_checked(app.get_name(), [&] {
+    return holdfast::bench::run_checked(line.name, [&] {
         share_one_cpu();
         experiment tries(wanted);
         tries.run();

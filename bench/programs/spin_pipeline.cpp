@@ -9,7 +9,6 @@
 // thread that can take it, and gives it back at once, knows that the round is done. A stage takes its next gate before
 // it gives the last one back, so none is passed too early. Both neighbours have passed a gate before it is used again:
 // a stage is `ahead` rounds before the one at most, and none before the other, so it has one gate more than that.
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
 #include <fmt/core.h>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "harness/command_line.hpp"
+#include "harness/wrong_result.hpp"
 #include "programs/own_time.hpp"
 #include "programs/spinlock_list.hpp"
 
@@ -117,17 +117,18 @@ private:
 
 int main(int argc, char **argv) {
     options wanted;
-    CLI::App app("A thread a stage, each of which spins until the one before is done.", "spin-pipeline");
-    app.add_option("--lock", wanted.lock, "Which")
-        ->check(CLI::IsMember(holdfast::bench::spinlock_names()))
-        ->capture_default_str();
-    app.add_option("--threads", wanted.threads, "How many stages")->check(CLI::Range(1, 1000))->capture_default_str();
-    app.add_option("--steps", wanted.steps, "Rounds times stages, together")->capture_default_str();
-    app.add_option("--step-ms", wanted.step_ms, "CPU time of each")->capture_default_str();
-    app.footer("Example: sudo holdfast run --detect-spinning -- spin-pipeline --lock mcs --threads 8");
-    if (auto status = holdfast::bench::parse(app, argc, argv))
+    holdfast::bench::command_line line{
+        .name = "spin-pipeline",
+        .summary = "A thread a stage, each of which spins until the one before is done.",
+        .options = {{"--lock", wanted.lock, holdfast::bench::spinlock_names(), "Which"},
+                    {"--threads", wanted.threads, 1, 1000, "How many stages"},
+                    {"--steps", wanted.steps, 1, 1'000'000'000, "Rounds times stages, together"},
+                    {"--step-ms", wanted.step_ms, 0, 1e6, "CPU time of each"}},
+        .footer = "Example: sudo holdfast run --detect-spinning -- spin-pipeline --lock mcs --threads 8",
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
-    return holdfast::bench::run_checked(app.get_name(), [&] {
+    return holdfast::bench::run_checked(line.name, [&] {
         spin_pipeline pipeline(wanted);
         double seconds = pipeline.run();
         fmt::print("spin-pipeline {}: {} rounds of {} stages in {:.3f} s\n", wanted.lock, pipeline.rounds(),

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Threads that do nothing but want a CPU, in a process of their own. Prints "ready" once all run, and ends when killed.
-#include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <fmt/core.h>
 #include <latch>
 #include <system_error>
 #include <thread>
 
-#include "measure/number_range.hpp"
+#include "harness/command_line.hpp"
 
 int main(int argc, char **argv) {
-    CLI::App app{"Keeps CPUs busy until it is killed.", "background-load"};
-    int threads = 1;
-    app.add_option("--threads", threads, "Number of busy threads")
-        ->check(holdfast::cli::from_to(1, 10000))
-        ->capture_default_str();
-    CLI11_PARSE(app, argc, argv);
+    unsigned threads = 1;
+    holdfast::bench::command_line line{
+        .name = "background-load",
+        .summary = "Keeps CPUs busy until it is killed.",
+        .options = {{"--threads", threads, 1, 10000, "Number of busy threads"}},
+    };
+    if (auto status = parse(line, argc, argv))
+        return *status;
 
     std::latch running(threads);
     try {
-        for (int i = 0; i < threads; i++) {
+        for (unsigned i = 0; i < threads; i++) {
             std::thread([&running] {
                 running.count_down();
                 for (volatile bool on = true; on;)

@@ -16,13 +16,12 @@
 #include <cstdint>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "harness/command_line.hpp"
 #include "harness/measured_lock.hpp"
 #include "harness/run_for.hpp"
-#include "harness/team_options.hpp"
+#include "harness/wrong_result.hpp"
 
 namespace {
 
@@ -129,16 +128,16 @@ void measure(const options &wanted) {
 
 int main(int argc, char **argv) {
     options wanted;
-    CLI::App app{"how many critical sections lose the CPU", "preempted-sections"};
-    app.add_option("--lock", wanted.lock, "Lock, as of 'holdfast bench'")->capture_default_str();
-    add_team_options(app, wanted.threads, wanted.seconds);
-    app.add_option("--inside-us", wanted.inside_us, "Work inside, in microseconds")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    app.add_option("--outside-us", wanted.outside_us, "Work between two sections")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    if (auto status = parse(app, argc, argv))
+    command_line line{
+        .name = "preempted-sections",
+        .summary = "How many critical sections lose the CPU.",
+        .options = {{"--lock", wanted.lock, {}, "Lock, as of 'holdfast bench'"},
+                    threads_option(wanted.threads),
+                    seconds_option(wanted.seconds),
+                    {"--inside-us", wanted.inside_us, 0, 1e6, "Work inside, in microseconds"},
+                    {"--outside-us", wanted.outside_us, 0, 1e6, "Work between two sections"}},
+    };
+    if (auto status = parse(line, argc, argv))
         return *status;
-    return run_checked(app.get_name(), [&] { measure(wanted); });
+    return run_checked(line.name, [&] { measure(wanted); });
 }
