@@ -344,7 +344,8 @@ static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, const 
     enum hf_wait_place place;
     waiter->state = hf_wait_state_begin(manner->yields, hf_load_relaxed(waiter->releases), hf_monotonic_ns());
     waiter->state.is_adaptive = manner->is_adaptive;
-    waiter->state.has_work = hf_pace_has_work(waiter->self, waiter->state.began_ns);
+    uint64_t looked_ns = waiter->state.began_ns;
+    waiter->state.has_work = hf_pace_has_work(waiter->self, looked_ns);
     do {
         struct hf_wait_sample sample = {0};
         place = waiter->state.place;
@@ -352,10 +353,12 @@ static __attribute__((noinline)) int go_on_waiting(struct waiter *waiter, const 
             outcome = ACQUIRED;
         else
             outcome = take_step(waiter, hf_wait_next(&waiter->state, history, waiter->releases, &sample));
+        if (sample.now_ns)
+            looked_ns = sample.now_ns;
     } while (outcome == WAITS_ON);
     if (outcome == ACQUIRED)
         leave_with_lock(waiter, history, place == HF_AT_HEAD);
-    hf_pace_begin(waiter->self, hf_monotonic_ns());
+    hf_pace_begin(waiter->self, looked_ns); // the clock takes time, and others wait for its section
     return outcome == TIMED_OUT ? ETIMEDOUT : 0;
 }
 
