@@ -397,6 +397,16 @@ void simulation::take(line &of, bool to_own) {
     of.sharers.add(me_->number);
 }
 
+// The request comes to the line's home, which serves it after those before, and from there to whoever has the line.
+simulation::request simulation::ask_for(line &of, bool to_own) {
+    auto whole = jittered_ps(to_own ? topology_.to_own(of, me_->number) : topology_.to_load(of, me_->number));
+    auto trip = static_cast<picoseconds>(static_cast<double>(whole) * machine_.travel_share / 2);
+    bool is_copied = !to_own && of.owner < 0 && !of.sharers.empty();
+    picoseconds begins = std::max(me_->now + trip, of.busy_until);
+    of.busy_until = begins + (is_copied ? static_cast<picoseconds>(machine_.shared_read_ns * ps_a_ns) : whole);
+    return {whole, trip, begins + trip};
+}
+
 // Waits until the line is there. Its state changes when whoever has it gives it away.
 void simulation::fetch(line &of, bool to_own) {
     counts_.misses++;
@@ -407,12 +417,8 @@ void simulation::fetch(line &of, bool to_own) {
         return;
     }
     me_->asked_at = me_->now;
-    auto whole = jittered_ps(to_own ? topology_.to_own(of, me_->number) : topology_.to_load(of, me_->number));
-    auto trip = static_cast<picoseconds>(static_cast<double>(whole) * machine_.travel_share / 2);
-    bool is_copied = !to_own && of.owner < 0 && !of.sharers.empty();
-    picoseconds begins = std::max(me_->now + trip, of.busy_until); // when it has come to its home
-    of.busy_until = begins + (is_copied ? static_cast<picoseconds>(machine_.shared_read_ns * ps_a_ns) : whole);
-    me_->now = begins + trip; // and to whoever has it
+    auto [whole, trip, given] = ask_for(of, to_own);
+    me_->now = given;
     wait_for_turn();
     take(of, to_own || is_taken_by_load(of));
     me_->now += whole - 2 * trip;
@@ -497,12 +503,9 @@ void simulation::store_measured(volatile void *word, std::size_t bytes, line &of
             if (came_with_another(of)) {
                 given = std::max(given, of.busy_until);
             } else {
-                auto whole = jittered_ps(topology_.to_own(of, me_->number));
-                auto trip = static_cast<picoseconds>(static_cast<double>(whole) * machine_.travel_share / 2);
-                picoseconds begins = std::max(me_->now + trip, of.busy_until);
-                of.busy_until = begins + whole;
-                given = begins + trip;
-                me_->stores_seen_at = std::max(me_->stores_seen_at, of.busy_until - trip);
+                request asked = ask_for(of, true);
+                given = asked.given;
+                me_->stores_seen_at = std::max(me_->stores_seen_at, of.busy_until - asked.trip);
             }
         }
         given = me_->stores.add(word, bytes, of, given);

@@ -203,6 +203,11 @@ private:
     picoseconds jittered(double ns);
     picoseconds jittered_ps(picoseconds time);
     void note_read(line &of);
+    struct request {
+        picoseconds whole, trip;
+        picoseconds given; // when whoever has the line gives it away
+    };
+    request ask_for(line &of, bool to_own);
     void fetch(line &of, bool to_own);
     bool came_with_another(const line &of) const;
     bool is_taken_by_load(const line &of) const { return machine_.load_takes > 0 && of.owner >= 0 && of.is_changed; }
