@@ -151,6 +151,10 @@ int coro_peer_main(int argc, char **argv, const std::string &lock, const std::ve
     line.options.push_back({"--workload", options.workload, {}, "Which workload"});
     if (auto status = parse(line, argc, argv))
         return *status;
+    if (options.workload.empty()) {
+        fmt::print(stderr, "{}: --workload is required\n", line.name);
+        return exit_usage;
+    }
     for (const peer_workload &one : workloads)
         if (options.workload == one.name)
             return measure(options, one.run);
