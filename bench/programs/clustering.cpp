@@ -4,10 +4,9 @@
 // that every number of threads has to find the same centres.
 #include <array>
 #include <cstdlib>
-#include <pthread.h>
 #include <vector>
 
-#include "programs/program.hpp"
+#include "programs/repeated_computation.hpp"
 
 namespace {
 
@@ -96,12 +95,7 @@ class clustering {
 public:
     clustering(const std::vector<point> &points, unsigned threads)
         : points_(points), threads_(threads), found_(threads), expected_(cluster_alone(points)),
-          around_(first_centers(points)) {
-        pthread_barrier_init(&barrier_, nullptr, threads);
-    }
-    ~clustering() { pthread_barrier_destroy(&barrier_); }
-    clustering(const clustering &) = delete;
-    clustering &operator=(const clustering &) = delete;
+          around_(first_centers(points)), barrier_(threads) {}
 
     // One thread's part. Thread 0 counts the steps and sees the stop, for all of them to end after the same one.
     std::uint64_t work(unsigned thread, const stop_sign &stop) {
@@ -109,12 +103,12 @@ public:
         for (std::uint64_t step = 1;; step++) {
             found_[thread] = add_up(points_, from, to, around_);
             found_[thread].of_step = step;
-            pthread_barrier_wait(&barrier_);
+            barrier_.wait();
             if (thread == 0) {
                 finish(step);
                 over_ = stop.is_set();
             }
-            pthread_barrier_wait(&barrier_);
+            barrier_.wait();
             if (over_)
                 return thread == 0 ? step : 0;
         }
@@ -138,10 +132,10 @@ private:
 
     const std::vector<point> &points_;
     unsigned threads_;
-    pthread_barrier_t barrier_;
     std::vector<sums> found_;
     centers expected_;
     centers around_;
+    step_barrier barrier_;
     std::atomic<bool> over_ = false;
     bool wrong_ = false;
 };

@@ -19,6 +19,8 @@ from conftest import PROGRAMS
 LIST = Path(__file__).resolve().parents[2] / "bench" / "programs" / "program_list.txt"
 LISTED = [line.split() for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
 NAMES = [one[0] for one in LISTED]
+THAT_WAIT_AT_BARRIERS = ("cell-fluid", "conjugate-gradient", "grid-relaxation", "integer-ranking", "lu-factors",
+                         "multigrid", "radix-sort", "volume-renderer")
 OF_PTHREADS = ["poll-under-lock", "phases", "stages", "task-queue"]
 LOCKS_THAT_DO_NOTHING = os.environ.get("LOCKS_THAT_DO_NOTHING", "")
 
@@ -54,7 +56,7 @@ def test_it_finds_out_when_its_locks_do_not_lock(name, arguments, tmp_path):
             assert result.returncode < 0 or (result.returncode == 1 and f"{name}: " in result.stderr)
             return
     # These call the library in the middle of what their locks protect, and meet there whatever the machine does.
-    assert name not in ("clustering", "pipeline", "request-service"), "it never noticed"
+    assert name not in ("clustering", "pipeline", "request-service", *THAT_WAIT_AT_BARRIERS), "it never noticed"
     pytest.skip("its threads never met: the machine is too busy")
 
 
