@@ -70,7 +70,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned side = 128;
+    unsigned side = 512;
     program what{.name = "cell-fluid",
                  .summary = "Fluid flows between cells, each of which has a mutex.",
                  .options = {{"--side", side, 2, 10000, "Cells in each direction"}},

@@ -86,7 +86,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned side = 8192;
+    unsigned side = 1 << 16;
     program what{.name = "conjugate-gradient",
                  .summary = "Conjugate gradients in a finite field, with a barrier for each sum.",
                  .options = {{"--side", side, 1, 1 << 30, "Of the matrix"}},

@@ -61,7 +61,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned side = 256;
+    unsigned side = 1024;
     program what{.name = "grid-relaxation",
                  .summary = "Relaxes a grid, with a barrier after each half of a sweep.",
                  .options = {{"--side", side, 3, 10000, "Points in each direction"}},

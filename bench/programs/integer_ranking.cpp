@@ -77,7 +77,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned count = 1 << 17;
+    unsigned count = 1 << 20;
     program what{.name = "integer-ranking",
                  .summary = "Ranks keys, whose counts are added up under a few mutexes.",
                  .options = {{"--keys", count, 1, 1 << 30, "How many"}},

@@ -77,7 +77,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned blocks = 12;
+    unsigned blocks = 24;
     program what{.name = "lu-factors",
                  .summary = "Factors a matrix; threads spin on flags of the program's own.",
                  .options = {{"--blocks", blocks, 1, 1000, "Of 16 columns each"}},

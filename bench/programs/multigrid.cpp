@@ -95,7 +95,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned levels = 6;
+    unsigned levels = 8;
     program what{.name = "multigrid",
                  .summary = "Multigrid cycles, with a barrier after each operation.",
                  .options = {{"--levels", levels, 1, 12, "Of grids; the coarsest has 4 points in each direction"}},

@@ -99,7 +99,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned count = 1 << 17;
+    unsigned count = 1 << 20;
     program what{.name = "radix-sort",
                  .summary = "Sorts keys by their digits, with condition variables from thread to thread.",
                  .options = {{"--keys", count, 1, 1 << 30, "How many"}},

@@ -87,7 +87,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned tiles = 128;
+    unsigned tiles = 1024;
     program what{.name = "volume-renderer",
                  .summary = "Draws pictures of a volume; threads spin until a frame is done.",
                  .options = {{"--tiles", tiles, 1, 1'000'000, "Of 64 pixels each, in a frame"}},
