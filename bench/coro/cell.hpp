@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness/histogram.hpp"
+#include "harness/process_use.hpp"
 
 namespace holdfast::bench {
 
@@ -30,7 +31,7 @@ struct cell_options {
 
 struct cell_result {
     double elapsed_s = 0;
-    double cpu_s = 0;
+    process_use use;
     std::uint64_t operations = 0;
     std::uint64_t bystander_turns = 0;
     std::optional<double> burden_jain;

@@ -44,7 +44,7 @@ command_line line_of(const std::string &name, const std::string &summary, option
 double bystander_share(const cell_options &options, const cell_result &result) {
     double had_s = double(result.bystander_turns) * options.bystander_us * 1e-6;
     double fair = double(options.bystanders) / (double(options.bystanders) + double(options.tasks));
-    return result.cpu_s > 0 ? had_s / (result.cpu_s * fair) : 0;
+    return result.use.cpu_s > 0 ? had_s / (result.use.cpu_s * fair) : 0;
 }
 
 cli::json record_of(const cell_options &options, const cell_result &result) {
@@ -53,7 +53,8 @@ cli::json record_of(const cell_options &options, const cell_result &result) {
     record.lock = options.lock;
     record.threads = options.workers;
     record.ops_per_s = double(result.operations) / result.elapsed_s;
-    record.cpu_s = result.cpu_s;
+    record.cpu_s = result.use.cpu_s;
+    record.context_switches = result.use.context_switches;
     record.burden_jain = result.burden_jain;
     record.same_worker = result.same_worker;
     record.same_worker_calm = result.same_worker_calm;

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "coro/cpu_time.hpp"
 #include "coro/prime_work.hpp"
 #include "holdfast/coro/spawn.hpp"
 #include "measure/statistics.hpp"
@@ -53,14 +52,14 @@ cell_result scene::run(const std::function<void(coro::pool &)> &spawn_all, const
 
     std::vector<std::uint64_t> before = counted(counts_);
     std::uint64_t turns_before = sum_of(counted(bystander_turns_));
-    double cpu_before_s = cpu_seconds_used();
+    process_use use_before = use_of_process();
     std::uint64_t began_ns = hf_monotonic_ns();
     phase_.store(phase::measuring, std::memory_order_relaxed);
     sleep_for(options_.seconds);
     std::vector<std::uint64_t> after = counted(counts_);
     cell_result result;
     result.elapsed_s = 1e-9 * double(hf_monotonic_ns() - began_ns);
-    result.cpu_s = cpu_seconds_used() - cpu_before_s;
+    result.use = use_of_process().since(use_before);
     result.bystander_turns = sum_of(counted(bystander_turns_)) - turns_before;
     phase_.store(phase::over, std::memory_order_release); // pairs with over()
     if (wake)

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <thread>
 
-#include "coro/cpu_time.hpp"
 #include "coro/prime_work.hpp"
 
 namespace holdfast::bench {
@@ -15,7 +14,7 @@ run_threads(const cell_options &options,
     thread_scene_result result;
     for (bool noted : {false, true}) {
         std::atomic<std::uint64_t> operations = 0, turns = 0;
-        double cpu_before_s = cpu_seconds_used();
+        process_use use_before = use_of_process();
         program_options threads{options.tasks + options.bystanders, noted ? options.seconds : options.seconds / 3};
         timed_run took = run_until_stopped(threads, [&](unsigned number, const stop_sign &stop) {
             if (number < options.tasks) {
@@ -27,7 +26,7 @@ run_threads(const cell_options &options,
             return std::uint64_t{0};
         });
         result.cell.elapsed_s = took.elapsed_s;
-        result.cell.cpu_s = cpu_seconds_used() - cpu_before_s;
+        result.cell.use = use_of_process().since(use_before);
         result.cell.operations = operations;
         result.cell.bystander_turns = turns;
         result.operations += operations;

@@ -40,7 +40,8 @@ cli::result_record make_record(const std::string &workload, const std::string &l
     record.workload = workload;
     record.lock = lock;
     record.threads = static_cast<unsigned>(result.threads.size());
-    record.cpu_s = result.cpu_s;
+    record.cpu_s = result.use.cpu_s;
+    record.context_switches = result.use.context_switches;
     record.measured_s = result.elapsed_s;
     record.runnable = result.runnable;
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <pthread.h>
 #include <string>
-#include <sys/resource.h>
 #include <system_error>
 #include <time.h>
 #include <unistd.h>
@@ -63,15 +62,6 @@ pthread_t start_thread(member &one, unsigned of) {
                                 "can't start thread " + std::to_string(one.number + 1) + " of " + std::to_string(of) +
                                     " (use fewer threads, or raise the limit with 'ulimit -u')");
     return thread;
-}
-
-double cpu_s() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    auto seconds = [](const timeval &time) {
-        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 std::vector<double> cpu_s_of(const std::vector<pthread_t> &threads) {
@@ -135,7 +125,7 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body, 
     all->phases.wait_until_warm(seconds);
     bool of_each = measured == cpu_time::of_each_thread;
     std::vector<double> each_before_s = cpu_s_of(of_each ? ids : std::vector<pthread_t>{});
-    double cpu_before_s = cpu_s();
+    process_use before = use_of_process();
     std::uint64_t started_ns = hf_monotonic_ns();
     all->phases.set(phase::measuring);
     auto samples = watch(counter, started_ns, static_cast<std::uint64_t>(seconds * 1e9));
@@ -147,7 +137,7 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body, 
 
     team_result result;
     result.elapsed_s = 1e-9 * static_cast<double>(stopped_ns - started_ns);
-    result.cpu_s = cpu_s() - cpu_before_s;
+    result.use = use_of_process().since(before);
     result.runnable = std::move(samples);
     for (const auto &one : all->results)
         result.threads.push_back(*one);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "harness/histogram.hpp"
+#include "harness/process_use.hpp"
 #include "measure/result_record.hpp"
 
 extern __thread std::uint64_t hf_polls; // peers/poll_count.h, which would count the polls of the harness, too
@@ -30,7 +31,7 @@ struct thread_result {
 
 struct team_result {
     double elapsed_s = 0; // of the measurement
-    double cpu_s = 0; // user and system time of the process, from the measurement's beginning to the last thread's end
+    process_use use;      // from the measurement's beginning to the last thread's end
     std::vector<thread_result> threads;
     bool has_cpu_of_each = false;
     std::optional<double> share_error;          // see result_record

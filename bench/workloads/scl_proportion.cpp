@@ -59,7 +59,7 @@ double worst_error(const team_result &result, const niceness &nice) {
 
 void add(team_result &sum, const team_result &one) {
     sum.elapsed_s += one.elapsed_s;
-    sum.cpu_s += one.cpu_s;
+    sum.use += one.use;
     sum.threads.resize(one.threads.size());
     for (std::size_t i = 0; i < one.threads.size(); i++) {
         sum.threads[i].operations += one.threads[i].operations;

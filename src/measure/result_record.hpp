@@ -57,6 +57,7 @@ struct result_record {
     std::optional<double> jain_hold;
     std::optional<double> share_error;
     std::optional<double> cpu_s;
+    std::optional<double> context_switches;
     std::optional<double> measured_s;
     std::optional<double> spins;
     duration_counts wait_counts;           // empty when not measured

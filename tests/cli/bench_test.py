@@ -21,7 +21,7 @@ QUICK = ["--seconds", "0.1", "--rounds", "1"]
 LONG = ["bench", "shared-memory", "--seconds", "60", "--rounds", "1", "--locks", "glibc", "--threads", "2"]
 ALWAYS = {"workload", "lock", "threads", "background", "round", "status"}
 MEASURED = {"ops_per_s", "wait_mean_ns", "wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns", "cpu_s",
-            "measured_s", "wait_counts"}
+            "context_switches", "measured_s", "wait_counts"}
 OF_SEVERAL_THREADS = {"fairness_factor", "jain_ops"}
 WITH_HOLDERS = ["scl-fairness", "scl-interactive", "scl-slice", "scl-toy"]
 OF_PTHREADS = ["poll-under-lock", "phases", "stages", "task-queue"]
@@ -151,7 +151,7 @@ def test_a_timeout_is_a_row(holdfast, tmp_path):
     assert [line.split() for line in result.stdout.splitlines() if line.startswith("mcs")][0] == ["mcs", "timeout"]
     for one in json.loads((tmp_path / "cells.json").read_text())["records"]:
         assert one["status"] == "timeout"
-        assert set(one) - {"line_ns"} == ALWAYS | {"between_us", "cpu_s"}
+        assert set(one) - {"line_ns"} == ALWAYS | {"between_us", "cpu_s", "context_switches"}
 
 
 def test_a_crash_is_a_row(start_holdfast, tmp_path):

@@ -53,7 +53,7 @@ def test_metric(holdfast, tmp_path):
     assert [(one["round"], one["lock"]) for one in written["records"]] == [
         (1, "glibc"), (1, "blocking"), (1, "mcs"), (2, "blocking"), (2, "mcs"), (2, "glibc")]
     for one in written["records"]:
-        assert set(one) == {"lock", "round", "status", "metric", "wall_s", "cpu_s"}
+        assert set(one) == {"lock", "round", "status", "metric", "wall_s", "cpu_s", "context_switches"}
 
 
 def test_verdicts_and_tables_for_others(holdfast, tmp_path):

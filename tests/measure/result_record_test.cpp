@@ -26,6 +26,7 @@ result_record full_record() {
     record.jain_hold = 0.98;
     record.share_error = 0.02;
     record.cpu_s = 0.75;
+    record.context_switches = 12;
     record.arguments = "--bystanders 2";
     record.burden_jain = 0.97;
     record.same_worker = 0.96;
@@ -58,19 +59,25 @@ std::set<std::string> fields_of(const json &object) {
 }
 
 TEST(result_record, has_the_documented_fields) {
-    const std::set<std::string> documented = {"workload",        "lock",          "threads",
-                                              "background",      "round",         "status",
-                                              "ops_per_s",       "wait_mean_ns",  "wait_p99_ns",
-                                              "wait_p999_ns",    "wait_max_ns",   "fairness_factor",
-                                              "jain_ops",        "jain_hold",     "cpu_s",
-                                              "wait_p50_ns",     "share_error",   "arguments",
-                                              "burden_jain",     "same_worker",   "same_worker_calm",
-                                              "line_ns",         "delay_mean_ns", "delay_p50_ns",
-                                              "delay_p99_ns",    "delay_max_ns",  "bystander_turns_per_s",
-                                              "bystander_share", "between_us",    "slice_us",
-                                              "section_us",      "spins",         "measured_s",
-                                              "wait_counts",     "delay_counts",  "runnable",
-                                              "thread_times"};
+    const std::set<std::string> documented = {"workload",        "lock",
+                                              "threads",         "background",
+                                              "round",           "status",
+                                              "ops_per_s",       "wait_mean_ns",
+                                              "wait_p99_ns",     "wait_p999_ns",
+                                              "wait_max_ns",     "fairness_factor",
+                                              "jain_ops",        "jain_hold",
+                                              "cpu_s",           "context_switches",
+                                              "wait_p50_ns",     "share_error",
+                                              "arguments",       "burden_jain",
+                                              "same_worker",     "same_worker_calm",
+                                              "line_ns",         "delay_mean_ns",
+                                              "delay_p50_ns",    "delay_p99_ns",
+                                              "delay_max_ns",    "bystander_turns_per_s",
+                                              "bystander_share", "between_us",
+                                              "slice_us",        "section_us",
+                                              "spins",           "measured_s",
+                                              "wait_counts",     "delay_counts",
+                                              "runnable",        "thread_times"};
     EXPECT_EQ(fields_of(json(full_record())), documented);
 }
 

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "coro/cpu_time.hpp"
 #include "coro/prime_work.hpp"
 #include "measure/statistics.hpp"
 
@@ -96,14 +95,14 @@ cell_result fiber_scene::run(const std::function<void(unsigned)> &task, const st
     sleep_for(options_.seconds / 3);
 
     totals before = counted();
-    double cpu_before_s = cpu_seconds_used();
+    process_use use_before = use_of_process();
     std::uint64_t began_ns = hf_monotonic_ns();
     phase_.store(phase::measuring, std::memory_order_relaxed);
     sleep_for(options_.seconds);
     totals after = counted();
     cell_result result;
     result.elapsed_s = 1e-9 * double(hf_monotonic_ns() - began_ns);
-    result.cpu_s = cpu_seconds_used() - cpu_before_s;
+    result.use = use_of_process().since(use_before);
     result.bystander_turns = after.turns - before.turns;
     phase_.store(phase::over, std::memory_order_release); // pairs with over()
     for (std::thread &one : workers)

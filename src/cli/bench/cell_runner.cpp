@@ -26,6 +26,7 @@ void judge(const process_end &end, cell_result &result) {
         record.line_ns = placed.line_ns;
     } else if (record.status != cell_status::absent) {
         record.cpu_s = end.cpu_s;
+        record.context_switches = end.context_switches;
     }
 }
 

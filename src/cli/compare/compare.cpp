@@ -225,6 +225,7 @@ private:
         one.status = status_of(end);
         one.wall_s = end.wall_s;
         one.cpu_s = end.cpu_s;
+        one.context_switches = end.context_switches;
         if (metric_ && one.status == run_status::ok) {
             one.metric = metric_->find(end.output);
             if (!one.metric)

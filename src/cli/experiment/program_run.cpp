@@ -151,6 +151,8 @@ void to_json(json &target, const program_run &run) {
         target["metric"] = *run.metric;
     target["wall_s"] = run.wall_s;
     target["cpu_s"] = run.cpu_s;
+    if (run.context_switches)
+        target["context_switches"] = *run.context_switches;
 }
 
 void from_json(const json &source, program_run &run) {
@@ -161,6 +163,8 @@ void from_json(const json &source, program_run &run) {
     run.metric = source.contains("metric") ? std::optional(source.at("metric").get<double>()) : std::nullopt;
     source.at("wall_s").get_to(run.wall_s);
     source.at("cpu_s").get_to(run.cpu_s);
+    run.context_switches =
+        source.contains("context_switches") ? std::optional(source.at("context_switches").get<double>()) : std::nullopt;
 }
 
 std::optional<double> yardstick::value(const program_run &run) const {

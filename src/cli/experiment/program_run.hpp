@@ -29,6 +29,7 @@ struct program_run {
     std::optional<double> metric = {};
     double wall_s = 0;
     double cpu_s = 0;
+    std::optional<double> context_switches = {}; // files of before do not have it
 };
 
 void to_json(json &target, const program_run &run);

@@ -250,6 +250,7 @@ void process::reap(process_end &end) {
     wait4(pid_, &status, 0, &usage);
     pid_ = -1;
     end.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    end.context_switches = static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
     if (end.why != process_end::cause::exited)
         return;
     if (WIFSIGNALED(status)) {

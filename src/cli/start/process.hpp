@@ -30,6 +30,7 @@ struct process_end {
     std::string threads; // timed_out: "33 threads, 2 of them running": whether it hung, or was only slow
     double wall_s = 0;
     double cpu_s = 0; // user and system time, of the children that it waited for too
+    double context_switches = 0; // likewise
     std::string output;
     std::string errors;
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What this process has had of the machine: CPU time, and how often its threads gave a CPU up or lost it.
+#pragma once
+
+#include <sys/resource.h>
+
+namespace holdfast::bench {
+
+struct process_use {
+    double cpu_s = 0; // user and system time
+    double context_switches = 0;
+
+    process_use since(const process_use &before) const {
+        return {cpu_s - before.cpu_s, context_switches - before.context_switches};
+    }
+    process_use &operator+=(const process_use &other) {
+        cpu_s += other.cpu_s;
+        context_switches += other.context_switches;
+        return *this;
+    }
+};
+
+// From the beginning of the process, with those of its threads that have ended.
+inline process_use use_of_process() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    auto seconds = [](const timeval &time) {
+        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return {seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw)};
+}
+
+} // namespace holdfast::bench
