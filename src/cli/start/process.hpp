@@ -29,7 +29,7 @@ struct process_end {
     int number = 0;      // exit status or signal
     std::string threads; // timed_out: "33 threads, 2 of them running": whether it hung, or was only slow
     double wall_s = 0;
-    double cpu_s = 0; // user and system time, of the children that it waited for too
+    double cpu_s = 0;            // user and system time, of the children that it waited for too
     double context_switches = 0; // likewise
     std::string output;
     std::string errors;
