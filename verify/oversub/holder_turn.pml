@@ -2,7 +2,8 @@
 // Threads take turns on one CPU under `holdfast oversub`, each in and out of critical sections and asleep as it likes,
 // and lock holders' turns go on (oversub/bpf/holder_turn.bpf.h). Time is counted in the steps of the CPU's timer. What
 // the scheduler does at one time it does with the run queue's lock and no interrupts, the timer's function on the same
-// CPU: so each is one step. Which of the waiting threads is next is left open.
+// CPU: so each is one step. Which of the waiting threads is next, or whether the last one has another turn, is left
+// open.
 //
 // H1  A turn goes on for STEPS_MOST steps at most.
 // H3  A turn that ends in a section, while others want the CPU, goes on, if it has not; and none is cut short.
@@ -93,7 +94,18 @@ inline make_turn_longer(i) {
 }
 
 // A slice has ended, or the CPU was kicked.
-inline dispatch() {
+// The thread has another turn, since it has had less than those that wait.
+inline next_turn(i) {
+#ifndef MUTANT_NEXT_TURN_UNCHARGED
+    charge(i);
+#endif
+#ifndef MUTANT_NEXT_TURN_KEEPS_THE_LAST
+    end_turn(i);
+#endif
+    begin_turn(i)
+}
+
+inline look_for_another() {
     make_turn_longer(current);
     ASSERT(H3, is_longer || was_longer || !threads[current].holds || !IS_WANTED_BY_OTHERS);
     if
@@ -106,6 +118,13 @@ inline dispatch() {
         :: current == NOBODY -> begin_turn(previous) // SCX_ENQ_LAST
         :: else
         fi
+    fi
+}
+
+inline dispatch() {
+    if
+    :: IS_WANTED_BY_OTHERS -> next_turn(current)
+    :: true -> look_for_another()
     fi
 }
 

@@ -77,6 +77,7 @@ struct sched_ext_entity { // with CONFIG_SCHED_CLASS_EXT
     __u32 flags;
     __u32 weight;
     __u64 slice;
+    __u64 dsq_vtime;
 };
 
 struct bpf_local_storage;

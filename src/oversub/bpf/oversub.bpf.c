@@ -42,6 +42,7 @@ enum {
     WATCHDOG_MS = 5000, // a thread that has not run for so long ends the scheduler
     BATCH = 8,          // woken threads that a CPU takes at once
     WEIGHT_OF_NICE_0 = 100,
+    TURNS_MOST = 250, // in a row: a second, well below the watchdog's time
 };
 
 // Set by the loader, which knows how long a jiffy is: what a virtual wait takes at most.
@@ -227,14 +228,19 @@ static int look(void *map, uint32_t *key, struct look *look) {
     return 0;
 }
 
-// The true virtual time, brought up to date.
+static uint64_t virtual_time(struct task_struct *task, uint64_t run_ns) {
+    uint64_t weight = task->scx.weight;
+    return run_ns * WEIGHT_OF_NICE_0 / (weight ? weight : 1);
+}
+
+// The true virtual time, brought up to date. The common one follows where turns begin: so it stays as it is where a
+// thread has run nothing since it was charged last, or others would lose what they have not used yet.
 static void charge(struct task_struct *task, struct task_context *context) {
-    uint64_t run_ns = task->se.sum_exec_runtime, weight = task->scx.weight;
-    uint64_t before = context->vtime;
-    context->vtime += (run_ns - context->charged_ns) * WEIGHT_OF_NICE_0 / (weight ? weight : 1);
-    context->charged_ns = run_ns;
-    if (is_before(vtime_now, before))
-        vtime_now = before;
+    uint64_t run_ns = task->se.sum_exec_runtime - context->charged_ns;
+    if (run_ns > 0 && is_before(vtime_now, context->vtime))
+        vtime_now = context->vtime;
+    context->vtime += virtual_time(task, run_ns);
+    context->charged_ns += run_ns;
     if (is_before(context->vtime, vtime_now - SLICE_NS)) // what it has not used while it slept is not saved up
         context->vtime = vtime_now - SLICE_NS;
 }
@@ -353,14 +359,32 @@ static bool take_from(__s32 cpu, bool is_own) {
     return take_woken(cpu, is_own) || move_to_local((uint64_t)cpu);
 }
 
-// The thread that has run was not blocked meanwhile, nor does it make way for others.
-static bool goes_on(__s32 cpu, struct task_struct *previous) {
-    struct task_context *context = favours_holders ? context_of(previous) : NULL;
+// Another turn of the thread that has run, which is in no queue yet: it has had less than the first of the queue, also
+// with half of that turn. (With all of it, or none, threads of one weight would not take turns of one slice.)
+static bool has_next_turn(__s32 cpu, struct task_struct *previous, struct task_context *context) {
+    uint64_t first = 0;
+    uint32_t turns = context->turns_in_a_row + 1;
+    if (turns > TURNS_MOST || !first_place((uint64_t)cpu, &first))
+        return false;
+    charge(previous, context);
+    if (!is_before(context->vtime + virtual_time(previous, SLICE_NS / 2), first))
+        return false;
+    end_turn(context);
+    context->turns_in_a_row = turns;
+    set_slice(previous, SLICE_NS);
+    return true;
+}
+
+// The thread that has run was not blocked meanwhile, nor does it make way for others. A wake goes before a next turn.
+static bool goes_on(__s32 cpu, struct task_struct *previous, bool others_are_woken) {
+    struct task_context *context = context_of(previous);
     if (!context || !(previous->scx.flags & SCX_TASK_QUEUED) || context->yielded || context->spins)
         return false;
     if (context->waiter && waiter_at(context->waiter)->state == WAITER_BLOCKED)
         return false;
-    if (!makes_turn_longer(cpu, previous, context))
+    if (!others_are_woken && has_next_turn(cpu, previous, context))
+        return true;
+    if (!favours_holders || !makes_turn_longer(cpu, previous, context))
         return false;
     count(&totals.longer);
     return true;
@@ -386,7 +410,7 @@ void BPF_PROG(oversub_dispatch, __s32 cpu, struct task_struct *previous) {
     struct waiter_list *list = woken_at(cpu);
     if (list)
         list->dispatched = bpf_jiffies64();
-    if (previous && goes_on(cpu, previous))
+    if (previous && goes_on(cpu, previous, list && list->first))
         return;
     if (take_from(cpu, true))
         return;

@@ -100,6 +100,28 @@ static bool move_to_local(uint64_t queue) {
     return scx_bpf_dsq_move_to_local ? scx_bpf_dsq_move_to_local(queue) : scx_bpf_dsq_move_to_local___flags(queue, 0);
 }
 
+// Since 6.12. The kernel's is as large, or smaller.
+struct bpf_iter_scx_dsq {
+    uint64_t opaque[6];
+} __attribute__((aligned(8)));
+extern int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *iterator, uint64_t queue, uint64_t flags) __ksym __weak;
+extern struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *iterator) __ksym __weak;
+extern void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *iterator) __ksym __weak;
+
+// The first place of the queue. False: nobody is in it, or the kernel can't tell.
+static bool first_place(uint64_t queue, uint64_t *place) {
+    if (!bpf_iter_scx_dsq_new || !bpf_iter_scx_dsq_next || !bpf_iter_scx_dsq_destroy)
+        return false;
+    struct bpf_iter_scx_dsq iterator;
+    bpf_iter_scx_dsq_new(&iterator, queue, 0);
+    struct task_struct *first = bpf_iter_scx_dsq_next(&iterator);
+    bool is_there = first != NULL;
+    if (first)
+        *place = first->scx.dsq_vtime;
+    bpf_iter_scx_dsq_destroy(&iterator);
+    return is_there;
+}
+
 extern bool scx_bpf_task_set_slice(struct task_struct *task, uint64_t slice) __ksym __weak;
 
 static void set_slice(struct task_struct *task, uint64_t slice) {

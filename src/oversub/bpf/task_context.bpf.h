@@ -16,6 +16,7 @@ struct task_context {
     // Of its turn (holder_turn.bpf.h):
     bool goes_on;    // longer than its slice, since it held a lock
     bool goes_first; // it held one even then
+    uint32_t turns_in_a_row;
     // As it has told (park/park_call.h): where its record is, and in which memory.
     int64_t record_offset;
     uint64_t record_memory;
