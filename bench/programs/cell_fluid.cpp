@@ -70,14 +70,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned side = 512;
-    program what{.name = "cell-fluid",
-                 .summary = "Fluid flows between cells, each of which has a mutex.",
-                 .options = {{"--side", side, 2, 10000, "Cells in each direction"}},
-                 .run = [&side](const program_options &options) {
-                     return compute_repeatedly("cell-fluid", options, [&side](unsigned threads) {
-                         return std::make_unique<cell_fluid>(side, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<cell_fluid>(argc, argv, "cell-fluid",
+                                        "Fluid flows between cells, each of which has a mutex.",
+                                        {"--side", 512, 2, 10000, "Cells in each direction"});
 }

@@ -86,14 +86,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned side = 1 << 16;
-    program what{.name = "conjugate-gradient",
-                 .summary = "Conjugate gradients in a finite field, with a barrier for each sum.",
-                 .options = {{"--side", side, 1, 1 << 30, "Of the matrix"}},
-                 .run = [&side](const program_options &options) {
-                     return compute_repeatedly("conjugate-gradient", options, [&side](unsigned threads) {
-                         return std::make_unique<conjugate_gradient>(side, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<conjugate_gradient>(argc, argv, "conjugate-gradient",
+                                                "Conjugate gradients in a finite field, with a barrier for each sum.",
+                                                {"--side", 1 << 16, 1, 1 << 30, "Of the matrix"});
 }

@@ -61,14 +61,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned side = 1024;
-    program what{.name = "grid-relaxation",
-                 .summary = "Relaxes a grid, with a barrier after each half of a sweep.",
-                 .options = {{"--side", side, 3, 10000, "Points in each direction"}},
-                 .run = [&side](const program_options &options) {
-                     return compute_repeatedly("grid-relaxation", options, [&side](unsigned threads) {
-                         return std::make_unique<grid_relaxation>(side, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<grid_relaxation>(argc, argv, "grid-relaxation",
+                                             "Relaxes a grid, with a barrier after each half of a sweep.",
+                                             {"--side", 1024, 3, 10000, "Points in each direction"});
 }

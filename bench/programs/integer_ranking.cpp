@@ -77,14 +77,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned count = 1 << 20;
-    program what{.name = "integer-ranking",
-                 .summary = "Ranks keys, whose counts are added up under a few mutexes.",
-                 .options = {{"--keys", count, 1, 1 << 30, "How many"}},
-                 .run = [&count](const program_options &options) {
-                     return compute_repeatedly("integer-ranking", options, [&count](unsigned threads) {
-                         return std::make_unique<integer_ranking>(count, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<integer_ranking>(argc, argv, "integer-ranking",
+                                             "Ranks keys, whose counts are added up under a few mutexes.",
+                                             {"--keys", 1 << 20, 1, 1 << 30, "How many"});
 }

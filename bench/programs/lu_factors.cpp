@@ -77,14 +77,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned blocks = 24;
-    program what{.name = "lu-factors",
-                 .summary = "Factors a matrix; threads spin on flags of the program's own.",
-                 .options = {{"--blocks", blocks, 1, 1000, "Of 16 columns each"}},
-                 .run = [&blocks](const program_options &options) {
-                     return compute_repeatedly("lu-factors", options, [&blocks](unsigned threads) {
-                         return std::make_unique<lu_factors>(blocks, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<lu_factors>(argc, argv, "lu-factors",
+                                        "Factors a matrix; threads spin on flags of the program's own.",
+                                        {"--blocks", 24, 1, 1000, "Of 16 columns each"});
 }

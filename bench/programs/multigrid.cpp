@@ -95,14 +95,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned levels = 8;
-    program what{.name = "multigrid",
-                 .summary = "Multigrid cycles, with a barrier after each operation.",
-                 .options = {{"--levels", levels, 1, 12, "Of grids; the coarsest has 4 points in each direction"}},
-                 .run = [&levels](const program_options &options) {
-                     return compute_repeatedly("multigrid", options, [&levels](unsigned threads) {
-                         return std::make_unique<multigrid>(levels, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<multigrid>(argc, argv, "multigrid",
+                                       "Multigrid cycles, with a barrier after each operation.",
+                                       {"--levels", 8, 1, 12, "Of grids; the coarsest has 4 points in each direction"});
 }

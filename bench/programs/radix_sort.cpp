@@ -99,14 +99,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned count = 1 << 20;
-    program what{.name = "radix-sort",
-                 .summary = "Sorts keys by their digits, with condition variables from thread to thread.",
-                 .options = {{"--keys", count, 1, 1 << 30, "How many"}},
-                 .run = [&count](const program_options &options) {
-                     return compute_repeatedly("radix-sort", options, [&count](unsigned threads) {
-                         return std::make_unique<radix_sort>(count, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<radix_sort>(argc, argv, "radix-sort",
+                                        "Sorts keys by their digits, with condition variables from thread to thread.",
+                                        {"--keys", 1 << 20, 1, 1 << 30, "How many"});
 }

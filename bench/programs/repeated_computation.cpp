@@ -31,12 +31,10 @@ std::uint64_t digest_of_one_thread(computation &alone) {
     return alone.digest();
 }
 
-} // namespace
-
-std::vector<figure> compute_repeatedly(const char *name, const program_options &options,
-                                       const std::function<std::unique_ptr<computation>(unsigned threads)> &make) {
-    const std::uint64_t expected = digest_of_one_thread(*make(1));
-    std::unique_ptr<computation> shared = make(options.threads);
+std::vector<figure> compute_repeatedly(const char *name, const program_options &options, unsigned size,
+                                       const make_computation &make) {
+    const std::uint64_t expected = digest_of_one_thread(*make(size, 1));
+    std::unique_ptr<computation> shared = make(size, options.threads);
     shared->begin();
     step_barrier barrier(options.threads);
     std::vector<std::uint64_t> round_of(options.threads);
@@ -59,6 +57,18 @@ std::vector<figure> compute_repeatedly(const char *name, const program_options &
         }
     });
     return {{name, done.operations_a_second(), "rounds/s"}};
+}
+
+} // namespace
+
+int repeated_computation_main(int argc, char **argv, const char *name, const char *summary, size_option size,
+                              const make_computation &make) {
+    return program_main(
+        argc, argv,
+        {.name = name,
+         .summary = summary,
+         .options = {{size.name, size.value, size.least, size.most, size.help}},
+         .run = [&](const program_options &options) { return compute_repeatedly(name, options, size.value, make); }});
 }
 
 } // namespace holdfast::bench

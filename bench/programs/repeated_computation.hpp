@@ -72,9 +72,26 @@ std::uint64_t inverse(std::uint64_t a);
 
 } // namespace field
 
-// Computes until the time is over. A wrong result ends the process at once, since threads may then wait for what never
-// comes. The figure's name is the program's.
-std::vector<figure> compute_repeatedly(const char *name, const program_options &options,
-                                       const std::function<std::unique_ptr<computation>(unsigned threads)> &make);
+// The option that says how large a computation is.
+struct size_option {
+    const char *name;
+    unsigned value; // unless another is given
+    unsigned least, most;
+    const char *help;
+};
+
+using make_computation = std::function<std::unique_ptr<computation>(unsigned size, unsigned threads)>;
+
+// main() of a program that computes until the time is over, as program_main. A wrong result ends the process at once,
+// since threads may then wait for what never comes. The figure's name is the program's.
+int repeated_computation_main(int argc, char **argv, const char *name, const char *summary, size_option size,
+                              const make_computation &make);
+
+template <class Computation>
+int computation_main(int argc, char **argv, const char *name, const char *summary, size_option size) {
+    return repeated_computation_main(argc, argv, name, summary, size, [](unsigned value, unsigned threads) {
+        return std::make_unique<Computation>(value, threads);
+    });
+}
 
 } // namespace holdfast::bench

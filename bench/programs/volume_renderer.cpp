@@ -87,14 +87,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned tiles = 1024;
-    program what{.name = "volume-renderer",
-                 .summary = "Draws pictures of a volume; threads spin until a frame is done.",
-                 .options = {{"--tiles", tiles, 1, 1'000'000, "Of 64 pixels each, in a frame"}},
-                 .run = [&tiles](const program_options &options) {
-                     return compute_repeatedly("volume-renderer", options, [&tiles](unsigned threads) {
-                         return std::make_unique<volume_renderer>(tiles, threads);
-                     });
-                 }};
-    return program_main(argc, argv, what);
+    return computation_main<volume_renderer>(argc, argv, "volume-renderer",
+                                             "Draws pictures of a volume; threads spin until a frame is done.",
+                                             {"--tiles", 1024, 1, 1'000'000, "Of 64 pixels each, in a frame"});
 }
