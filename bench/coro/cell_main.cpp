@@ -55,6 +55,7 @@ cli::json record_of(const cell_options &options, const cell_result &result) {
     record.ops_per_s = double(result.operations) / result.elapsed_s;
     record.cpu_s = result.use.cpu_s;
     record.context_switches = result.use.context_switches;
+    record.migrations = result.use.migrations;
     record.burden_jain = result.burden_jain;
     record.same_worker = result.same_worker;
     record.same_worker_calm = result.same_worker_calm;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "coro/prime_work.hpp"
+#include "harness/migration_counter.hpp"
 #include "holdfast/coro/spawn.hpp"
 #include "measure/statistics.hpp"
 
@@ -52,6 +53,7 @@ cell_result scene::run(const std::function<void(coro::pool &)> &spawn_all, const
 
     std::vector<std::uint64_t> before = counted(counts_);
     std::uint64_t turns_before = sum_of(counted(bystander_turns_));
+    migration_counter moves(threads_of_process());
     process_use use_before = use_of_process();
     std::uint64_t began_ns = hf_monotonic_ns();
     phase_.store(phase::measuring, std::memory_order_relaxed);
@@ -60,6 +62,7 @@ cell_result scene::run(const std::function<void(coro::pool &)> &spawn_all, const
     cell_result result;
     result.elapsed_s = 1e-9 * double(hf_monotonic_ns() - began_ns);
     result.use = use_of_process().since(use_before);
+    result.use.migrations = moves.until_now();
     result.bystander_turns = sum_of(counted(bystander_turns_)) - turns_before;
     phase_.store(phase::over, std::memory_order_release); // pairs with over()
     if (wake)

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "coro/prime_work.hpp"
+#include "harness/migration_counter.hpp"
 
 namespace holdfast::bench {
 
@@ -14,6 +15,8 @@ run_threads(const cell_options &options,
     thread_scene_result result;
     for (bool noted : {false, true}) {
         std::atomic<std::uint64_t> operations = 0, turns = 0;
+        std::atomic<double> migrations = 0;
+        std::atomic<bool> has_migrations = true;
         process_use use_before = use_of_process();
         program_options threads{options.tasks + options.bystanders, noted ? options.seconds : options.seconds / 3};
         timed_run took = run_until_stopped(threads, [&](unsigned number, const stop_sign &stop) {
@@ -23,10 +26,16 @@ run_threads(const cell_options &options,
                 for (; !stop.is_set(); turns++, std::this_thread::yield())
                     spin_us(options.bystander_us);
             }
+            std::optional<double> own = migrations_of_this_thread();
+            migrations += own.value_or(0);
+            if (!own)
+                has_migrations = false;
             return std::uint64_t{0};
         });
         result.cell.elapsed_s = took.elapsed_s;
         result.cell.use = use_of_process().since(use_before);
+        if (has_migrations)
+            result.cell.use.migrations = migrations;
         result.cell.operations = operations;
         result.cell.bystander_turns = turns;
         result.operations += operations;

@@ -8,18 +8,15 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "harness/thread_files.hpp"
+
 namespace holdfast::bench {
 
 class runnable_counter {
 public:
-    // Of these; of none when there are more than `threads_max`. Not of whatever is in /proc/self/task: a sanitizer may
-    // have a thread there, and one that was joined is there for a moment yet.
-    explicit runnable_counter(const std::vector<pid_t> &threads);
-    ~runnable_counter();
-    runnable_counter(const runnable_counter &) = delete;
-    runnable_counter &operator=(const runnable_counter &) = delete;
-
-    static constexpr std::size_t threads_max = 256; // a descriptor each
+    // Of these; of none when there are more than thread_files::threads_max. Not of whatever is in /proc/self/task: a
+    // sanitizer may have a thread there, and one that was joined is there for a moment yet.
+    explicit runnable_counter(const std::vector<pid_t> &threads) : states_(threads, "stat") {}
 
     // Threads that are looked at.
     std::size_t watched() const noexcept { return states_.size(); }
@@ -27,7 +24,7 @@ public:
     unsigned now() const noexcept;
 
 private:
-    std::vector<int> states_; // descriptors of /proc/self/task/<tid>/stat
+    thread_files states_;
 };
 
 } // namespace holdfast::bench

@@ -42,6 +42,7 @@ cli::result_record make_record(const std::string &workload, const std::string &l
     record.threads = static_cast<unsigned>(result.threads.size());
     record.cpu_s = result.use.cpu_s;
     record.context_switches = result.use.context_switches;
+    record.migrations = result.use.migrations;
     record.measured_s = result.elapsed_s;
     record.runnable = result.runnable;
 

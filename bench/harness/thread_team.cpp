@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "harness/migration_counter.hpp"
 #include "harness/runnable_counter.hpp"
 
 namespace holdfast::bench {
@@ -125,11 +126,13 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body, 
     all->phases.wait_until_warm(seconds);
     bool of_each = measured == cpu_time::of_each_thread;
     std::vector<double> each_before_s = cpu_s_of(of_each ? ids : std::vector<pthread_t>{});
+    migration_counter moves(all->tids);
     process_use before = use_of_process();
     std::uint64_t started_ns = hf_monotonic_ns();
     all->phases.set(phase::measuring);
     auto samples = watch(counter, started_ns, static_cast<std::uint64_t>(seconds * 1e9));
     std::vector<double> each_after_s = cpu_s_of(of_each ? ids : std::vector<pthread_t>{});
+    std::optional<double> migrations = moves.until_now();
     all->phases.set(phase::stopped);
     std::uint64_t stopped_ns = hf_monotonic_ns(); // what is counted until then was done in that time
     for (pthread_t id : ids)
@@ -138,6 +141,7 @@ team_result run_team(unsigned threads, double seconds, const thread_body &body, 
     team_result result;
     result.elapsed_s = 1e-9 * static_cast<double>(stopped_ns - started_ns);
     result.use = use_of_process().since(before);
+    result.use.migrations = migrations;
     result.runnable = std::move(samples);
     for (const auto &one : all->results)
         result.threads.push_back(*one);

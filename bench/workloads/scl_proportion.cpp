@@ -70,6 +70,7 @@ void add(team_result &sum, const team_result &one) {
 team_result run(const workload_options &options) {
     team_result all;
     all.share_error = 0;
+    all.use.migrations = 0;
     double us = options.section_us < 0 ? 1 : options.section_us;
     for (const auto &nice : ratios) {
         lock_array locks(*options.lock, 1);

@@ -11,7 +11,7 @@ constexpr std::array all_statuses = {cell_status::ok, cell_status::timeout, cell
                                      cell_status::absent};
 
 // Each measured field once, for reading and writing.
-constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 24> measured_fields = {{
+constexpr std::array<std::pair<const char *, std::optional<double> result_record::*>, 25> measured_fields = {{
     {"ops_per_s", &result_record::ops_per_s},
     {"wait_mean_ns", &result_record::wait_mean_ns},
     {"wait_p50_ns", &result_record::wait_p50_ns},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<const char *, std::optional<double> result_record
     {"share_error", &result_record::share_error},
     {"cpu_s", &result_record::cpu_s},
     {"context_switches", &result_record::context_switches},
+    {"migrations", &result_record::migrations},
     {"burden_jain", &result_record::burden_jain},
     {"same_worker", &result_record::same_worker},
     {"same_worker_calm", &result_record::same_worker_calm},

@@ -58,6 +58,7 @@ struct result_record {
     std::optional<double> share_error;
     std::optional<double> cpu_s;
     std::optional<double> context_switches;
+    std::optional<double> migrations;
     std::optional<double> measured_s;
     std::optional<double> spins;
     duration_counts wait_counts;           // empty when not measured

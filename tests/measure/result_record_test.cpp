@@ -27,6 +27,7 @@ result_record full_record() {
     record.share_error = 0.02;
     record.cpu_s = 0.75;
     record.context_switches = 12;
+    record.migrations = 3;
     record.arguments = "--bystanders 2";
     record.burden_jain = 0.97;
     record.same_worker = 0.96;
@@ -77,7 +78,8 @@ TEST(result_record, has_the_documented_fields) {
                                               "slice_us",        "section_us",
                                               "spins",           "measured_s",
                                               "wait_counts",     "delay_counts",
-                                              "runnable",        "thread_times"};
+                                              "runnable",        "thread_times",
+                                              "migrations"};
     EXPECT_EQ(fields_of(json(full_record())), documented);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "coro/prime_work.hpp"
+#include "harness/migration_counter.hpp"
 #include "measure/statistics.hpp"
 
 namespace holdfast::bench {
@@ -95,6 +96,7 @@ cell_result fiber_scene::run(const std::function<void(unsigned)> &task, const st
     sleep_for(options_.seconds / 3);
 
     totals before = counted();
+    migration_counter moves(threads_of_process());
     process_use use_before = use_of_process();
     std::uint64_t began_ns = hf_monotonic_ns();
     phase_.store(phase::measuring, std::memory_order_relaxed);
@@ -103,6 +105,7 @@ cell_result fiber_scene::run(const std::function<void(unsigned)> &task, const st
     cell_result result;
     result.elapsed_s = 1e-9 * double(hf_monotonic_ns() - began_ns);
     result.use = use_of_process().since(use_before);
+    result.use.migrations = moves.until_now();
     result.bystander_turns = after.turns - before.turns;
     phase_.store(phase::over, std::memory_order_release); // pairs with over()
     for (std::thread &one : workers)

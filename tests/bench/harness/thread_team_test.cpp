@@ -9,7 +9,9 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/thread_cpus.hpp"
 #include "harness/measured_lock.hpp"
+#include "harness/migration_counter.hpp"
 #include "harness/runnable_counter.hpp"
 #include "patience.hpp"
 
@@ -104,11 +106,47 @@ TEST(runnable_counter, tells_threads_that_want_to_run_from_those_that_sleep) {
 }
 
 TEST(runnable_counter, looks_at_nobody_where_there_are_none_or_too_many) {
-    for (std::size_t threads : {std::size_t{0}, runnable_counter::threads_max + 1}) {
+    for (std::size_t threads : {std::size_t{0}, thread_files::threads_max + 1}) {
         runnable_counter counter(std::vector<pid_t>(threads, gettid()));
         EXPECT_EQ(counter.watched(), 0u);
         EXPECT_EQ(counter.now(), 0u);
     }
+}
+
+// A thread that takes turns on two CPUs is moved each time.
+TEST(migration_counter, counts_moves_to_another_cpu) {
+    std::vector<int> cpus = holdfast::usable_cpus();
+    if (cpus.size() < 2)
+        GTEST_SKIP() << "needs two CPUs";
+    if (!migrations_of_this_thread())
+        GTEST_SKIP() << "this kernel does not count migrations in /proc/self/task/<tid>/sched";
+    std::jthread([&] {
+        holdfast::stay_on({cpus[0]});
+        migration_counter moves({gettid()});
+        EXPECT_EQ(moves.until_now(), 0);
+        for (int i = 1; i <= 6; i++)
+            holdfast::stay_on({cpus[i % 2]});
+        EXPECT_EQ(moves.until_now(), 6);
+        EXPECT_GE(migrations_of_this_thread().value_or(0), 6);
+    });
+}
+
+TEST(migration_counter, says_nothing_of_threads_that_are_gone_and_of_too_many) {
+    std::atomic<bool> stop = false;
+    std::atomic<pid_t> tid = 0;
+    std::thread thread([&] {
+        tid = gettid();
+        tid.notify_one();
+        stop.wait(false);
+    });
+    tid.wait(0);
+    migration_counter one({tid});
+    EXPECT_EQ(one.until_now().has_value(), migrations_of_this_thread().has_value());
+    stop = true;
+    stop.notify_one();
+    thread.join();
+    EXPECT_TRUE(holdfast::test::comes_true([&] { return !one.until_now(); })); // joined, it is there for a moment yet
+    EXPECT_FALSE(migration_counter(std::vector<pid_t>(thread_files::threads_max + 1, gettid())).until_now());
 }
 
 TEST(measured_lock, is_on_a_line_of_its_own) {
