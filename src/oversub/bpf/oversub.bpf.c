@@ -323,6 +323,8 @@ static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
             insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
         else
             insert_at(task, (uint64_t)its_cpu, SLICE_NS, context->vtime, 0);
+        if (its_cpu != cpu) // perhaps it alone may have the thread, and has looked before
+            scx_bpf_kick_cpu(its_cpu, SCX_KICK_IDLE);
     }
     bpf_task_release(task);
     return is_kept;
