@@ -115,6 +115,7 @@ struct scheduler::loaded {
         skeleton = oversub__open();
         need(skeleton ? 0 : errno);
         skeleton->rodata->most_jiffies = jiffies_in_a_tenth_of_a_second();
+        skeleton->rodata->overdue_jiffies = 10 * jiffies_in_a_tenth_of_a_second();
         skeleton->rodata->detects_spinning = which == spinners::are_detected;
         skeleton->rodata->favours_holders = treated == holders::go_on;
         bool partial = whose == reach::asking_threads;

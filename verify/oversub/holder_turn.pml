@@ -48,9 +48,17 @@ inline charge(i) {
     threads[i].owes = false
 }
 
+// oversub_stopping
+inline stop(i) {
+#ifdef MUTANT_STOPS_UNCHARGED
+    skip
+#else
+    charge(i)
+#endif
+}
+
 inline enqueue(i) {
     threads[i].state = WAITS;
-    charge(i);
 #ifndef MUTANT_PLACE_KEEPS_THE_TURN
     end_turn(i)
 #endif
@@ -113,6 +121,7 @@ inline look_for_another() {
     :: else ->
         previous = current;
         take();
+        stop(previous);
         enqueue(previous);
         if
         :: current == NOBODY -> begin_turn(previous) // SCX_ENQ_LAST
@@ -168,9 +177,6 @@ inline pass_time() {
 
 // oversub_runnable, and what follows it.
 inline wake(i) {
-#ifndef MUTANT_WAKES_UNCHARGED
-    charge(i);
-#endif
 #ifndef MUTANT_WAKES_INTO_OLD_TURN
     end_turn(i);
 #endif
@@ -188,7 +194,7 @@ init {
     }
     do
     :: atomic { current != NOBODY -> threads[current].holds = !threads[current].holds }
-    :: atomic { current != NOBODY -> threads[current].state = SLEEPS; take() }
+    :: atomic { current != NOBODY -> stop(current); threads[current].state = SLEEPS; take() }
     :: atomic { threads[0].state == SLEEPS -> wake(0) }
     :: atomic { threads[1].state == SLEEPS -> wake(1) }
     :: atomic { threads[2].state == SLEEPS -> wake(2) }

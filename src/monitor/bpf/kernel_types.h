@@ -78,6 +78,7 @@ struct sched_ext_entity { // with CONFIG_SCHED_CLASS_EXT
     __u32 weight;
     __u64 slice;
     __u64 dsq_vtime;
+    unsigned long runnable_at; // jiffies: when it ran last, or woke
 };
 
 struct bpf_local_storage;

@@ -85,7 +85,6 @@ static bool makes_turn_longer(__s32 cpu, struct task_struct *task, struct task_c
 static void end_turn(struct task_context *context) {
     context->goes_on = false;
     context->goes_first = false;
-    context->turns_in_a_row = 0;
 }
 
 static long set_longer_turn(uint32_t cpu, void *unused) {

@@ -10,10 +10,9 @@
 //
 // oversub.V2  A blocked thread delays nobody: it is in no queue.
 // oversub.V5  A wake never migrates. An idle CPU may take a woken thread later, as it takes any that waits.
-// oversub.V6  The true virtual time is never replaced, so it need not be restored.
 // oversub.V7  A wake that finds virtual waiters reaches those that sleep by futex(2), too: it may wake more than it was
 //     asked to, and none less. Every waiter looks at its word again.
-// V1, V3, V4: virtual_waiters.bpf.h.
+// V1, V3, V4: virtual_waiters.bpf.h. V6, V8: virtual_time.bpf.h.
 //
 // What else ends a virtual wait: a signal (hook below), and its time (`look`), for whatever nobody tells us of: after
 // a tenth of a second the waiter goes on to sleep by futex(2). So nothing is blocked for long here, and the kernel's
@@ -31,18 +30,16 @@
 #include "oversub/bpf/scheduler_interface.bpf.h"
 #include "oversub/bpf/spinner_watch.bpf.h"
 #include "oversub/bpf/task_context.bpf.h"
+#include "oversub/bpf/virtual_time.bpf.h"
 #include "oversub/bpf/virtual_waiters.bpf.h"
 #include "park/park_call.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
-    SLICE_NS = 4 * 1000 * 1000,
     LOOK_NS = 50 * 1000 * 1000,
     WATCHDOG_MS = 5000, // a thread that has not run for so long ends the scheduler
     BATCH = 8,          // woken threads that a CPU takes at once
-    WEIGHT_OF_NICE_0 = 100,
-    TURNS_MOST = 250, // in a row: a second, well below the watchdog's time
 };
 
 // Set by the loader, which knows how long a jiffy is: what a virtual wait takes at most.
@@ -50,8 +47,6 @@ const volatile uint32_t most_jiffies = 25;
 
 struct hf_scheduler_exit left;
 struct hf_scheduler_totals totals;
-
-static uint64_t vtime_now;
 
 static void count(uint64_t *total) {
     __sync_fetch_and_add(total, 1);
@@ -228,36 +223,19 @@ static int look(void *map, uint32_t *key, struct look *look) {
     return 0;
 }
 
-static uint64_t virtual_time(struct task_struct *task, uint64_t run_ns) {
-    uint64_t weight = task->scx.weight;
-    return run_ns * WEIGHT_OF_NICE_0 / (weight ? weight : 1);
-}
-
-// The true virtual time, brought up to date. The common one follows where turns begin: so it stays as it is where a
-// thread has run nothing since it was charged last, or others would lose what they have not used yet.
-static void charge(struct task_struct *task, struct task_context *context) {
-    uint64_t run_ns = task->se.sum_exec_runtime - context->charged_ns;
-    if (run_ns > 0 && is_before(vtime_now, context->vtime))
-        vtime_now = context->vtime;
-    context->vtime += virtual_time(task, run_ns);
-    context->charged_ns += run_ns;
-    if (is_before(context->vtime, vtime_now - SLICE_NS)) // what it has not used while it slept is not saved up
-        context->vtime = vtime_now - SLICE_NS;
-}
-
 // A thread that yields goes behind those that have had as much; one that spins behind all; one that holds a lock before
 // all, unless it has had too much (H2).
 static uint64_t take_place(struct task_context *context, __s32 cpu) {
-    uint64_t place = context->vtime;
-    if (context->goes_first && is_before(place, vtime_now + SLICE_NS)) {
-        place = vtime_now - SLICE_NS;
+    uint64_t place = context->vtime, now = now_of(cpu);
+    if (context->goes_first && is_before(place, now + SLICE_NS)) {
+        place = now - SLICE_NS;
         count(&totals.first);
     }
     end_turn(context);
     if (context->yielded)
-        place = (is_before(place, vtime_now) ? vtime_now : place) + SLICE_NS;
+        place = (is_before(place, now) ? now : place) + SLICE_NS;
     if (detects_spinning && context->spins)
-        place = place_behind(cpu, place, vtime_now + 3 * SLICE_NS);
+        place = place_behind(cpu, place, now + 3 * SLICE_NS);
     if (detects_spinning)
         note_place(cpu, place);
     context->made_way = context->spins;
@@ -286,7 +264,7 @@ void BPF_PROG(oversub_enqueue, struct task_struct *task, uint64_t flags) {
     }
     if (context->waiter && is_held(waiter_at(context->waiter), cpu))
         return;
-    charge(task, context);
+    come_to_clock(task, context, cpu);
     uint64_t place = take_place(context, cpu);
     if (flags & SCX_ENQ_LAST) // nobody is there to go first
         insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
@@ -316,7 +294,7 @@ static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
     bool is_kept = context && __sync_lock_test_and_set(&waiter->held, 0) == 1;
     if (is_kept) {
         __s32 its_cpu = scx_bpf_task_cpu(task);
-        charge(task, context);
+        come_to_clock(task, context, its_cpu);
         end_turn(context);
         context->yielded = false;
         if (at_once && its_cpu == cpu)
@@ -365,14 +343,13 @@ static bool take_from(__s32 cpu, bool is_own) {
 // with half of that turn. (With all of it, or none, threads of one weight would not take turns of one slice.)
 static bool has_next_turn(__s32 cpu, struct task_struct *previous, struct task_context *context) {
     uint64_t first = 0;
-    uint32_t turns = context->turns_in_a_row + 1;
-    if (turns > TURNS_MOST || !first_place((uint64_t)cpu, &first))
+    if (!first_place((uint64_t)cpu, &first))
         return false;
     charge(previous, context);
     if (!is_before(context->vtime + virtual_time(previous, SLICE_NS / 2), first))
         return false;
     end_turn(context);
-    context->turns_in_a_row = turns;
+    clock_follows(previous, context, cpu);
     set_slice(previous, SLICE_NS);
     return true;
 }
@@ -410,8 +387,11 @@ static long take_from_next(uint32_t i, struct search *search) {
 SEC("struct_ops/oversub_dispatch")
 void BPF_PROG(oversub_dispatch, __s32 cpu, struct task_struct *previous) {
     struct waiter_list *list = woken_at(cpu);
+    uint64_t now = bpf_jiffies64();
     if (list)
-        list->dispatched = bpf_jiffies64();
+        list->dispatched = now;
+    if (take_overdue(cpu, now))
+        return;
     if (previous && goes_on(cpu, previous, list && list->first))
         return;
     if (take_from(cpu, true))
@@ -432,21 +412,30 @@ void BPF_PROG(oversub_tick, struct task_struct *task) {
 
 SEC("struct_ops/oversub_running")
 void BPF_PROG(oversub_running, struct task_struct *task) {
-    struct task_context *context = detects_spinning ? context_of(task) : NULL;
+    struct task_context *context = context_of(task);
+    __s32 cpu = scx_bpf_task_cpu(task);
     if (!context)
         return;
-    note_turn(scx_bpf_task_cpu(task), task, context);
-    watch_thread(scx_bpf_task_cpu(task), context);
+    clock_follows(task, context, cpu);
+    if (!detects_spinning)
+        return;
+    note_turn(cpu, task, context);
+    watch_thread(cpu, context);
 }
 
-// The kernel hands a woken thread to an idle CPU without asking: what it ran before is charged here, or it would all
-// come at once when others want the CPU again (V6), and a turn that it slept in is over (H3).
+SEC("struct_ops/oversub_stopping")
+void BPF_PROG(oversub_stopping, struct task_struct *task, bool could_go_on) {
+    struct task_context *context = context_of(task);
+    if (context)
+        charge(task, context);
+}
+
+// A turn that the thread slept in is over (H3). The kernel hands a woken thread to an idle CPU without asking.
 SEC("struct_ops/oversub_runnable")
 void BPF_PROG(oversub_runnable, struct task_struct *task, uint64_t flags) {
     struct task_context *context = context_of(task);
     if (!context)
         return;
-    charge(task, context);
     end_turn(context);
     if (context->waiter)
         is_no_longer_asleep(waiter_at(context->waiter));
@@ -457,8 +446,7 @@ void BPF_PROG(oversub_enable, struct task_struct *task) {
     struct task_context *context = bpf_task_storage_get(&contexts, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!context)
         return;
-    context->vtime = vtime_now;
-    context->charged_ns = task->se.sum_exec_runtime;
+    begin_virtual_time(task, context, scx_bpf_task_cpu(task));
     context->is_ours = true;
 }
 
@@ -534,9 +522,9 @@ void BPF_PROG(oversub_exit, struct scx_exit_info *info) {
     {                                                                                                                  \
         .enqueue = (void *)oversub_enqueue, .dequeue = (void *)oversub_dequeue, .dispatch = (void *)oversub_dispatch,  \
         .tick = (void *)oversub_tick, .runnable = (void *)oversub_runnable, .running = (void *)oversub_running,        \
-        .enable = (void *)oversub_enable, .disable = (void *)oversub_disable, .exit_task = (void *)oversub_exit_task,  \
-        .init = (void *)oversub_init, .exit = (void *)oversub_exit, .flags = SCX_OPS_ENQ_LAST | (its_flags),           \
-        .timeout_ms = WATCHDOG_MS, .name = "holdfast_oversub",                                                         \
+        .stopping = (void *)oversub_stopping, .enable = (void *)oversub_enable, .disable = (void *)oversub_disable,    \
+        .exit_task = (void *)oversub_exit_task, .init = (void *)oversub_init, .exit = (void *)oversub_exit,            \
+        .flags = SCX_OPS_ENQ_LAST | (its_flags), .timeout_ms = WATCHDOG_MS, .name = "holdfast_oversub",                \
     }
 
 SEC(".struct_ops") struct sched_ext_ops for_asking_threads = TABLE(SCX_OPS_SWITCH_PARTIAL);

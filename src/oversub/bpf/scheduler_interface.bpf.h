@@ -15,6 +15,7 @@ struct sched_ext_ops {
     void (*tick)(struct task_struct *task);
     void (*runnable)(struct task_struct *task, uint64_t flags);
     void (*running)(struct task_struct *task);
+    void (*stopping)(struct task_struct *task, bool could_go_on);
     void (*enable)(struct task_struct *task);
     void (*disable)(struct task_struct *task);
     void (*exit_task)(struct task_struct *task, struct scx_exit_task_args *arguments);
@@ -108,9 +109,17 @@ extern int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *iterator, uint64_t queu
 extern struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *iterator) __ksym __weak;
 extern void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *iterator) __ksym __weak;
 
+// Since 6.13.
+extern bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *iterator, struct task_struct *task, uint64_t queue,
+                             uint64_t flags) __ksym __weak;
+
+static bool can_walk_queues(void) {
+    return bpf_iter_scx_dsq_new && bpf_iter_scx_dsq_next && bpf_iter_scx_dsq_destroy && scx_bpf_dsq_move;
+}
+
 // The first place of the queue. False: nobody is in it, or the kernel can't tell.
 static bool first_place(uint64_t queue, uint64_t *place) {
-    if (!bpf_iter_scx_dsq_new || !bpf_iter_scx_dsq_next || !bpf_iter_scx_dsq_destroy)
+    if (!can_walk_queues())
         return false;
     struct bpf_iter_scx_dsq iterator;
     bpf_iter_scx_dsq_new(&iterator, queue, 0);

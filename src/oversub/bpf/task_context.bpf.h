@@ -6,9 +6,12 @@
 #include "monitor/bpf/wait_evidence.bpf.h"
 
 struct task_context {
-    uint64_t vtime;
-    uint64_t charged_ns; // of its run time
+    // Virtual time (virtual_time.bpf.h):
+    uint64_t vtime;      // by the clock of
+    __s32 clock_cpu;     // this CPU
     uint32_t waiter;     // its number, once it has one
+    uint64_t charged_ns; // of its run time
+    bool is_overdue;     // its turn comes out of order
     bool is_ours;
     bool yielded;
     bool spins;    // seen to: it goes behind the others once
@@ -16,7 +19,6 @@ struct task_context {
     // Of its turn (holder_turn.bpf.h):
     bool goes_on;    // longer than its slice, since it held a lock
     bool goes_first; // it held one even then
-    uint32_t turns_in_a_row;
     // As it has told (park/park_call.h): where its record is, and in which memory.
     int64_t record_offset;
     uint64_t record_memory;
