@@ -280,7 +280,8 @@ def test_the_page_has_no_empty_cell_and_keeps_what_belongs_to_others():
 def test_what_was_not_tried_here_is_as_the_page_had_it():
     quota = [{"name": "quota", "verdict": "passed", "skipped": ["a.b: no CPU 1"], "commit": "1111111"}]
     first = page_of(machine_of(tests=quota, trouble=STOPPED), machine_of(kernel="9.8"))
-    soak = [{"name": name, "verdict": "passed", "skipped": [], "commit": "2222222"} for name in ("soak", "oversub")]
+    soak = [{"name": name, "verdict": "passed", "skipped": [], "commit": "2222222"}
+            for name in ("soak", *page.COLUMNS["oversubscription"])]
     second = page_of(machine_of(tests=soak, trouble=STOPPED, version="9.9-2"), machine_of(
         kernel="9.8", tests=[], version="", unavailable="not run yet"), before=first)
     row, other = [line for line in second.splitlines() if line.startswith("| 9.")]

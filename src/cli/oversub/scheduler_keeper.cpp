@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "base/signals_blocked.hpp"
 
@@ -74,6 +75,7 @@ scheduler_keeper::scheduler_keeper(scheduled_threads whose)
 }
 
 void scheduler_keeper::look(const std::stop_token &stop) {
+    setpriority(PRIO_PROCESS, 0, -20); // this thread alone: without it more threads than CPUs keep it from loading
     while (!stop.stop_requested()) {
         std::this_thread::sleep_for(look_every);
         look_once();
