@@ -56,7 +56,8 @@ TEST_P(parts, OthersStay) {
 
 INSTANTIATE_TEST_SUITE_P(each, parts,
                          testing::Values("switch_state", "heart", "company", "census", "absences, stacks", "stacks",
-                                         "storms", "switch_state, heart, company, census, absences, stacks, storms"),
+                                         "storms", "virtual",
+                                         "switch_state, heart, company, census, absences, stacks, storms, virtual"),
                          [](const auto &named) { return "case_" + std::to_string(named.index); });
 
 TEST_F(parts, TheVerifiersLastLineIsTheReason) {
