@@ -4,11 +4,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <fmt/core.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,29 +28,79 @@ struct options {
     unsigned readers_percent = 90;
     unsigned inside = 50;   // turns of an empty loop while the object is held
     unsigned outside = 200; // and between two uses
+    std::string lengths = "even";
+    unsigned objects = 1;
     bool shares = false;
 };
 
 std::atomic<bool> stopped = false;
 
-void be_busy(unsigned turns) {
-    for (unsigned turn = 0; turn < turns; turn++)
-        asm volatile("" ::: "memory");
-}
+// One thread's work, and its random numbers.
+class worker {
+public:
+    worker(const options &wanted, unsigned thread)
+        : inside_(wanted.inside), outside_(wanted.outside), even_(wanted.lengths == "even"),
+          uniform_(wanted.lengths == "uniform"), random_(thread + 1) {}
+
+    void work_inside() { be_busy(inside_); }
+    void work_outside() { be_busy(outside_); }
+
+    unsigned draw(unsigned below) {
+        random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<unsigned>((random_ >> 32) * below >> 32);
+    }
+
+private:
+    void be_busy(unsigned turns) {
+        if (!even_)
+            turns = length_about(turns);
+        for (unsigned turn = 0; turn < turns; turn++)
+            asm volatile("" ::: "memory");
+    }
+
+    unsigned length_about(unsigned mean) {
+        if (uniform_)
+            return draw(2 * mean + 1);
+        return draw(10) == 0 ? 7 * mean : mean / 3;
+    }
+
+    unsigned inside_, outside_;
+    bool even_, uniform_;
+    std::uint64_t random_;
+};
+
+struct alignas(64) mutex {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+};
 
 // Each returns how often it used the object until it was stopped.
 using user = std::function<std::uint64_t(unsigned thread)>;
 
 user holder(const options &wanted, const auto &take, const auto &give) {
     return [&wanted, take, give](unsigned thread) {
+        worker self(wanted, thread);
         std::uint64_t uses = 0;
-        std::uint32_t random = thread * 2654435761u + 1;
         for (; !stopped.load(std::memory_order_relaxed); uses++) {
-            random = random * 1664525 + 1013904223;
-            take((random >> 16) % 100);
-            be_busy(wanted.inside);
+            take(self.draw(100));
+            self.work_inside();
             give();
-            be_busy(wanted.outside);
+            self.work_outside();
+        }
+        return uses;
+    };
+}
+
+// As many mutexes as are wanted, of which each use takes one at random.
+user mutex_holder(const options &wanted, const auto &take, const auto &give) {
+    return [&wanted, take, give, mutexes = std::make_shared<std::deque<mutex>>(wanted.objects)](unsigned thread) {
+        worker self(wanted, thread);
+        std::uint64_t uses = 0;
+        for (; !stopped.load(std::memory_order_relaxed); uses++) {
+            mutex &one = (*mutexes)[self.draw(wanted.objects)];
+            take(&one.lock);
+            self.work_inside();
+            give(&one.lock);
+            self.work_outside();
         }
         return uses;
     };
@@ -76,9 +130,37 @@ user preferred_writer(const options &wanted) {
 }
 
 user locker(const options &wanted) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    return mutex_holder(wanted, pthread_mutex_lock, pthread_mutex_unlock);
+}
+
+user polling_locker(const options &wanted) {
+    auto poll = [](pthread_mutex_t *lock) {
+        for (unsigned tries = 1; pthread_mutex_trylock(lock); tries++)
+            if (tries % 20 == 0)
+                sched_yield();
+    };
+    return mutex_holder(wanted, poll, pthread_mutex_unlock);
+}
+
+// Each takes one mutex that is everybody's, and inside it one of the others.
+user nested_locker(const options &wanted) {
+    static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;
+    auto take = [](pthread_mutex_t *inner) {
+        pthread_mutex_lock(&outer);
+        pthread_mutex_lock(inner);
+    };
+    auto give = [](pthread_mutex_t *inner) {
+        pthread_mutex_unlock(inner);
+        pthread_mutex_unlock(&outer);
+    };
+    return mutex_holder(wanted, take, give);
+}
+
+user semaphore_holder(const options &wanted) {
+    static sem_t semaphore;
+    sem_init(&semaphore, 0, wanted.objects);
     return holder(
-        wanted, [](unsigned) { pthread_mutex_lock(&lock); }, [] { pthread_mutex_unlock(&lock); });
+        wanted, [](unsigned) { sem_wait(&semaphore); }, [] { sem_post(&semaphore); });
 }
 
 user spinner(const options &wanted) {
@@ -93,10 +175,11 @@ user barrier_member(const options &wanted) {
     static pthread_barrier_t barrier;
     static std::atomic<bool> last_round = false;
     pthread_barrier_init(&barrier, nullptr, wanted.threads);
-    return [&wanted](unsigned) {
+    return [&wanted](unsigned thread) {
+        worker self(wanted, thread);
         std::uint64_t rounds = 0;
         while (!last_round) {
-            be_busy(wanted.outside);
+            self.work_outside();
             // NOLINTNEXTLINE(bugprone-posix-return): that value is -1
             if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
                 last_round = stopped.load();
@@ -114,10 +197,11 @@ user queue_member(const options &wanted) {
         static pthread_cond_t not_full = PTHREAD_COND_INITIALIZER, not_empty = PTHREAD_COND_INITIALIZER;
         static unsigned queued = 0;
         constexpr unsigned queued_max = 16;
+        worker self(wanted, thread);
         bool puts = thread % 2 == 0;
         std::uint64_t uses = 0;
         for (bool over = false; !over;) {
-            be_busy(wanted.outside);
+            self.work_outside();
             pthread_mutex_lock(&mutex);
             while (!(over = stopped.load()) && queued == (puts ? queued_max : 0))
                 pthread_cond_wait(puts ? &not_full : &not_empty, &mutex);
@@ -126,7 +210,7 @@ user queue_member(const options &wanted) {
                 pthread_cond_broadcast(&not_empty);
             } else {
                 queued += puts ? 1 : -1u;
-                be_busy(wanted.inside);
+                self.work_inside();
                 pthread_cond_signal(puts ? &not_empty : &not_full);
                 uses++;
             }
@@ -144,6 +228,7 @@ user crowd_member(const options &wanted) {
         static unsigned arrived = 0;
         static std::uint64_t round = 0;
         static bool over = false;
+        worker self(wanted, thread);
         std::uint64_t woken = 0;
         pthread_mutex_lock(&mutex);
         while (!over) {
@@ -161,9 +246,9 @@ user crowd_member(const options &wanted) {
                 while (round == seen) // NOLINT(bugprone-infinite-loop): thread 0 changes it
                     pthread_cond_wait(&begun, &mutex);
                 woken++;
-                be_busy(wanted.inside);
+                self.work_inside();
                 pthread_mutex_unlock(&mutex);
-                be_busy(wanted.outside);
+                self.work_outside();
                 pthread_mutex_lock(&mutex);
             }
         }
@@ -172,8 +257,58 @@ user crowd_member(const options &wanted) {
     };
 }
 
+// So many threads take turns, and wait for theirs on one condition variable.
+struct turns {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t next = PTHREAD_COND_INITIALIZER;
+    unsigned turn = 0;
+};
+
+std::uint64_t take_turns(turns &ours, unsigned place, unsigned places, worker self) {
+    std::uint64_t uses = 0;
+    for (bool over = false; !over;) {
+        pthread_mutex_lock(&ours.lock);
+        while (!(over = stopped.load()) && ours.turn != place)
+            pthread_cond_wait(&ours.next, &ours.lock);
+        if (!over) {
+            self.work_inside();
+            ours.turn = (place + 1) % places;
+            uses++;
+        }
+        if (over || places > 2)
+            pthread_cond_broadcast(&ours.next);
+        else
+            pthread_cond_signal(&ours.next);
+        pthread_mutex_unlock(&ours.lock);
+        if (!over)
+            self.work_outside();
+    }
+    return uses;
+}
+
+// A token goes round, and whoever passes it on wakes all.
+user token_holder(const options &wanted) {
+    return [&wanted](unsigned thread) {
+        static turns all;
+        return take_turns(all, thread, wanted.threads, worker(wanted, thread));
+    };
+}
+
+// Two threads call each other all the time. The last one of an odd number has nobody.
+user pair_member(const options &wanted) {
+    return [&wanted, pairs = std::make_shared<std::deque<turns>>(wanted.threads / 2)](unsigned thread) {
+        return thread / 2 < pairs->size() ? take_turns((*pairs)[thread / 2], thread % 2, 2, worker(wanted, thread))
+                                          : std::uint64_t{0};
+    };
+}
+
 const std::map<std::string, user (*)(const options &)> users{
     {"mutex", locker},
+    {"trylock", polling_locker},
+    {"nested", nested_locker},
+    {"semaphore", semaphore_holder},
+    {"cond-token", token_holder},
+    {"cond-pairs", pair_member},
     {"rwlock", reader_and_writer},
     {"rwlock-writers-first", preferred_writer},
     {"spin", spinner},
@@ -222,6 +357,9 @@ int main(int argc, char **argv) {
                 {"--readers", wanted.readers_percent, 0, 100, "Percent of the uses of a rwlock that read"},
                 {"--inside", wanted.inside, 0, 1'000'000'000, "Turns of an empty loop while it is held"},
                 {"--outside", wanted.outside, 0, 1'000'000'000, "And between two uses"},
+                {"--lengths", wanted.lengths, {"even", "uniform", "few-long"}, "How these lengths differ"},
+                {"--objects", wanted.objects, 1, 10000,
+                 "mutex, trylock, nested: number of mutexes; semaphore: its places"},
                 {"--shares", wanted.shares, "Print also how often the idlest thread used it, to the busiest one"},
             },
         .footer = "Prints uses per second (of a barrier: rounds; of a crowd: threads woken).\n"
