@@ -430,6 +430,15 @@ waiting_to_write:
            enter_to_write();
            goto waited_to_write
        }
+    // announce
+#ifdef MUTANT_SPINNER_ANNOUNCES_BY_STORE
+    :: atomic { !IS_FREE(state) -> TOUCH; seen = state };
+       atomic { TOUCH; state = seen | HF_RW_WRITERS_SLEEP; seen = 0; nobody_forgotten() };
+       goto waiting_to_write
+#else
+    :: atomic { !IS_FREE(state) -> TOUCH; state = state | HF_RW_WRITERS_SLEEP; nobody_forgotten() };
+       goto waiting_to_write
+#endif
     // acquire_or_announce
     :: atomic {
            IS_FREE(state) -> TOUCH;

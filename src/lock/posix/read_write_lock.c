@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "lock/posix/announcements.h"
 #include "lock/posix/read_write_batch.h"
 #include "lock/wait/realtime_waiters.h"
 #include "lock/wait/spin_budget.h"
@@ -191,13 +192,25 @@ static bool try_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self,
     return false;
 }
 
+// The state says then that writers sleep, as if this one did.
+static void announce(struct hf_rw_lock *lock) {
+    uint32_t state = hf_load_relaxed(&lock->state);
+    if (!hf_rw_is_free(state))
+        hf_cas_relaxed(&lock->state, state, state | HF_RW_WRITERS_SLEEP);
+}
+
 // The head of the writers that spin polls the state, the others poll their records (lock/wait/waiter_queue.h).
 static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written) {
     struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
+    struct hf_rw_announcements announcements = hf_rw_announcements_begin(budget.polls_left, &lock->releases);
     bool acquired = false;
     hf_queue_enter(&lock->writers, self);
     do {
-        acquired = hf_queue_is_head(self) && try_to_write(lock, self, written, NULL);
+        if (!hf_queue_is_head(self))
+            continue;
+        acquired = try_to_write(lock, self, written, NULL);
+        if (!acquired && hf_rw_announces(&announcements, budget.polls_left, &lock->releases))
+            announce(lock);
     } while (!acquired && hf_spin_budget_left(&budget));
     hf_queue_leave(&lock->writers, self);
     return acquired;
@@ -207,10 +220,13 @@ static bool spin_to_write(struct hf_rw_lock *lock, struct hf_thread_record *self
 static bool spin_before_others(struct hf_rw_lock *lock, struct hf_thread_record *self, uint32_t written,
                                const struct hf_realtime_waiter *realtime) {
     struct hf_spin_budget budget = hf_spin_budget_of(HF_SPIN_BUDGET_POLLS, &lock->releases);
+    struct hf_rw_announcements announcements = hf_rw_announcements_begin(budget.polls_left, &lock->releases);
     bool acquired;
-    do
+    do {
         acquired = try_to_write(lock, self, written, realtime);
-    while (!acquired && hf_spin_budget_left(&budget));
+        if (!acquired && hf_rw_announces(&announcements, budget.polls_left, &lock->releases))
+            announce(lock);
+    } while (!acquired && hf_spin_budget_left(&budget));
     return acquired;
 }
 

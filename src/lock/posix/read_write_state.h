@@ -24,6 +24,7 @@
 // rwlock.RW2 No writer's wake is lost. While a writer sleeps, the state is not free and has WRITERS_SLEEP, or somebody
 //     is on its way to wake a writer, or a woken writer is on its way to set WRITERS_SLEEP. Hence a writer that has
 //     slept takes the lock with WRITERS_SLEEP set; and a writer that leaves the lock to readers leaves the bit to them.
+//     One that spins may set it, too, so that whoever leaves the lock free calls the kernel (announcements.h).
 // rwlock.RW3 No reader's wake is lost. While a reader sleeps, the state has READERS_SLEEP, and WRITER or WRITERS_FIRST;
 //     or the thread that has cleared the last of them is on its way to wake all readers: a writer that has left, or
 //     given up waiting.

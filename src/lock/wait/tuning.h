@@ -154,6 +154,9 @@ enum {
     // wait costs two writers with sections of a third of a microsecond a fifth.
     HF_RW_COLD_RELEASES = 256,
     HF_RW_LAST_LOOKS = 16, // of a writer, when its slice is over: some 20 us
+    // A writer that spins announces a sleeper after so many polls, 2 to 5 us: 1.41 with two threads and sections of 20
+    // us (docs/interposer-figures.md).
+    HF_RW_ANNOUNCE_POLLS = 1 << 7,
 };
 
 #endif
