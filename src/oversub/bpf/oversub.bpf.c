@@ -263,6 +263,7 @@ void BPF_PROG(oversub_enqueue, struct task_struct *task, uint64_t flags) {
         insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
         return;
     }
+    charge(task, context);
     if (context->waiter && is_held(waiter_at(context->waiter), cpu))
         return;
     come_to_clock(task, context, cpu);
@@ -424,19 +425,14 @@ void BPF_PROG(oversub_running, struct task_struct *task) {
     watch_thread(cpu, context);
 }
 
-SEC("struct_ops/oversub_stopping")
-void BPF_PROG(oversub_stopping, struct task_struct *task, bool could_go_on) {
-    struct task_context *context = context_of(task);
-    if (context)
-        charge(task, context);
-}
-
-// A turn that the thread slept in is over (H3). The kernel hands a woken thread to an idle CPU without asking.
+// A turn that the thread slept in is over (H3), and is charged (V6): the kernel hands a woken thread to an idle CPU
+// without asking.
 SEC("struct_ops/oversub_runnable")
 void BPF_PROG(oversub_runnable, struct task_struct *task, uint64_t flags) {
     struct task_context *context = context_of(task);
     if (!context)
         return;
+    charge(task, context);
     end_turn(context);
     if (context->waiter)
         is_no_longer_asleep(waiter_at(context->waiter));
@@ -523,9 +519,9 @@ void BPF_PROG(oversub_exit, struct scx_exit_info *info) {
     {                                                                                                                  \
         .enqueue = (void *)oversub_enqueue, .dequeue = (void *)oversub_dequeue, .dispatch = (void *)oversub_dispatch,  \
         .tick = (void *)oversub_tick, .runnable = (void *)oversub_runnable, .running = (void *)oversub_running,        \
-        .stopping = (void *)oversub_stopping, .enable = (void *)oversub_enable, .disable = (void *)oversub_disable,    \
-        .exit_task = (void *)oversub_exit_task, .init = (void *)oversub_init, .exit = (void *)oversub_exit,            \
-        .flags = SCX_OPS_ENQ_LAST | (its_flags), .timeout_ms = WATCHDOG_MS, .name = "holdfast_oversub",                \
+        .enable = (void *)oversub_enable, .disable = (void *)oversub_disable, .exit_task = (void *)oversub_exit_task,  \
+        .init = (void *)oversub_init, .exit = (void *)oversub_exit, .flags = SCX_OPS_ENQ_LAST | (its_flags),           \
+        .timeout_ms = WATCHDOG_MS, .name = "holdfast_oversub",                                                         \
     }
 
 SEC(".struct_ops") struct sched_ext_ops for_asking_threads = TABLE(SCX_OPS_SWITCH_PARTIAL);

@@ -15,7 +15,6 @@ struct sched_ext_ops {
     void (*tick)(struct task_struct *task);
     void (*runnable)(struct task_struct *task, uint64_t flags);
     void (*running)(struct task_struct *task);
-    void (*stopping)(struct task_struct *task, bool could_go_on);
     void (*enable)(struct task_struct *task);
     void (*disable)(struct task_struct *task);
     void (*exit_task)(struct task_struct *task, struct scx_exit_task_args *arguments);

@@ -6,8 +6,9 @@
 // the distance along to another CPU: a clock of all CPUs would run as quickly as that of the CPU with the least to do,
 // and the threads of the others would all be late, whatever their weights.
 //
-// oversub.V6  The true virtual time is never replaced. What a thread has run is charged when its turn ends, so before
-//     it may have a CPU again.
+// oversub.V6  The true virtual time is never replaced. What a thread has run is charged when the kernel gives it back,
+//     or when it is woken: so before it may have a CPU again. (At each turn's end it would be one place, and one more
+//     call a switch.)
 // oversub.V8  A thread waits in a queue for a second, and then for those that have waited longer, a turn each. With
 //     nice values far apart virtual time alone would make it wait for half a minute; the kernel throws a scheduler out
 //     after five seconds.
