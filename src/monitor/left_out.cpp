@@ -21,8 +21,6 @@ std::span<const monitor_part> monitor_parts() {
          "'top' does not show where holders were preempted"},
         {HF_PART_STORMS, 0, "storms", "a watch for storms of switches",
          "programs that switch all the time inside critical sections pay for being counted"},
-        {HF_PART_VIRTUAL, 0, "virtual", "threads that 'holdfast oversub' blocks virtually",
-         "under 'holdfast oversub' they count as threads that want a CPU"},
     };
     return parts;
 }

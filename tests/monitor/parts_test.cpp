@@ -56,8 +56,7 @@ TEST_P(parts, OthersStay) {
 
 INSTANTIATE_TEST_SUITE_P(each, parts,
                          testing::Values("switch_state", "heart", "company", "census", "absences, stacks", "stacks",
-                                         "storms", "virtual",
-                                         "switch_state, heart, company, census, absences, stacks, storms, virtual"),
+                                         "storms", "switch_state, heart, company, census, absences, stacks, storms"),
                          [](const auto &named) { return "case_" + std::to_string(named.index); });
 
 TEST_F(parts, TheVerifiersLastLineIsTheReason) {

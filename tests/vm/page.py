@@ -28,7 +28,7 @@ COLUMNS = {
     "statistics": ("statistics",),
     "run": ("run", "commit_limit"),
     "soak": ("soak",),
-    "oversubscription": ("oversub", "oversub_nice", "oversub_cpus", "wanted_cpu"),
+    "oversubscription": ("oversub", "oversub_nice", "oversub_cpus"),
 }
 
 # Column: what 'holdfast doctor --json' calls it. The kernel has it or not; no test of ours fails without it.

@@ -62,20 +62,10 @@ struct cfs_rq {
     unsigned int h_nr_queued;
 };
 
-struct scx_dispatch_q { // with CONFIG_SCHED_CLASS_EXT, and so are the next
-    __u32 nr;
-};
-
-struct scx_rq {
-    struct scx_dispatch_q local_dsq;
-    __u32 nr_running;
-};
-
 struct rq {
     unsigned int nr_running;
     __u64 nr_switches;
     struct cfs_rq cfs;
-    struct scx_rq scx;
 };
 
 struct sched_entity {
@@ -84,7 +74,6 @@ struct sched_entity {
 };
 
 struct sched_ext_entity { // with CONFIG_SCHED_CLASS_EXT
-    struct scx_dispatch_q *dsq;
     __u32 flags;
     __u32 weight;
     __u64 slice;

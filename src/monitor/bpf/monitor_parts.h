@@ -15,8 +15,7 @@ enum hf_monitor_part {
     HF_PART_ABSENCES = 1 << 5,     // which locks' holders were away
     HF_PART_STACKS = 1 << 6,       // and where in the program
     HF_PART_STORMS = 1 << 7,       // programs that switch all the time are left alone
-    HF_PART_VIRTUAL = 1 << 8,      // Linux 6.12, sched_ext: threads that are blocked virtually want no CPU
-    HF_PARTS_ALL = (1 << 9) - 1,
+    HF_PARTS_ALL = (1 << 8) - 1,
 };
 
 #endif

@@ -44,8 +44,8 @@
 #include "monitor/bpf/holder_preemptions.bpf.h"
 #include "monitor/bpf/loaders_orders.bpf.h"
 #include "monitor/bpf/monitor_parts.bpf.h"
+#include "monitor/bpf/runnable.bpf.h"
 #include "monitor/bpf/switch_storm.bpf.h"
-#include "monitor/bpf/wanted_cpu.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -161,13 +161,13 @@ static bool is_stranger_to(const struct task_seen *seen, const struct task_seen 
     return seen->leader != other->leader && seen->task->pid != 0 && !(seen->task->flags & PF_KTHREAD);
 }
 
-static void note_company(struct task_struct *next, struct cfs_rq *queue_of_next, bool taken_from_stranger) {
+static void note_company(struct cfs_rq *queue_of_next, bool taken_from_stranger) {
     struct hf_hint_page *page = hint_page();
     uint32_t cpu = bpf_get_smp_processor_id();
     if (!page || cpu >= HF_HINT_CPUS)
         return;
     struct hf_hint_cpu *this_cpu = element(page->cpu, cpu);
-    this_cpu->runnable = runnable_in(queue_of_next) - (has(HF_PART_VIRTUAL) ? blocked_here(next, queue_of_next) : 0);
+    this_cpu->runnable = runnable_in(queue_of_next);
     if (taken_from_stranger)
         this_cpu->shared_ns = bpf_ktime_get_ns();
 }
@@ -180,17 +180,10 @@ static bool may_be_counted(const struct task_seen *seen) {
 }
 
 // Was it still runnable? Its state is 0 then, as the tracepoint passes it from Linux 5.18 on; it can't be woken before.
-static bool has_state_of_runnable(unsigned long long *context, struct task_struct *leaves) {
+static bool is_runnable(unsigned long long *context, struct task_struct *leaves) {
     if (has(HF_PART_SWITCH_STATE))
         return (uint32_t)context[3] == 0;
     return bpf_core_field_exists(leaves->__state) && leaves->__state == 0;
-}
-
-static bool could_go_on(unsigned long long *context, bool preempt, const struct task_seen *leaves) {
-    if (preempt)
-        return true;
-    return has_state_of_runnable(context, leaves->task) &&
-           !(has(HF_PART_VIRTUAL) && is_blocked_virtually(leaves->plain));
 }
 
 SEC("tp_btf/sched_switch")
@@ -202,17 +195,17 @@ int BPF_PROG(at_switch, bool preempt, struct task_struct *prev, struct task_stru
     struct hf_followed_process *process = process_of(&leaves);
     struct hf_critical_words words = {};
     if (process && !is_left_alone(process) && !is_ending(&leaves) && is_critical(prev, process, &words)) {
-        bool is_preempted = could_go_on(ctx, preempt, &leaves);
-        struct mark *mark = count_out(prev, process, is_preempted);
+        bool could_go_on = preempt || is_runnable(ctx, prev);
+        struct mark *mark = count_out(prev, process, could_go_on);
         if (has(HF_PART_ABSENCES) && mark && words.critical_depth > 0)
-            holder_leaves(ctx, &mark->absence, process->since_ns, words.lock, is_preempted);
+            holder_leaves(ctx, &mark->absence, process->since_ns, words.lock, could_go_on);
     } else if (may_be_counted(&leaves)) {
         count_in_late(prev);
     }
     if (may_be_counted(&comes))
         count_in(next);
     if (comes.leader_is_noticed && has(HF_PART_COMPANY))
-        note_company(comes.plain, queue_of_next, is_stranger_to(&leaves, &comes) && could_go_on(ctx, preempt, &leaves));
+        note_company(queue_of_next, (preempt || is_runnable(ctx, prev)) && is_stranger_to(&leaves, &comes));
     return 0;
 }
 

@@ -15,7 +15,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "hint/yield_handler.h"
-#include "monitor/bpf/wanted_cpu.bpf.h"
+#include "monitor/bpf/runnable.bpf.h"
 #include "monitor/bpf/wait_evidence.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -83,8 +83,7 @@ static bool is_wanted_elsewhere(struct task_struct *task) {
 
 // As many waiters as there are CPUs can have one each, and sleep as ever, unless somebody else wants this CPU now.
 static bool can_have_own_cpu(const struct waiter_list *bucket, struct task_struct *task, __s32 cpu) {
-    return bucket->count + bucket->asleep + 1 < (uint32_t)task->nr_cpus_allowed &&
-           scx_bpf_dsq_nr_queued(HF_QUEUE_OF(cpu)) == 0;
+    return bucket->count + bucket->asleep + 1 < (uint32_t)task->nr_cpus_allowed && scx_bpf_dsq_nr_queued(cpu) == 0;
 }
 
 static void begin_wait(struct task_struct *task, uint32_t number, uint64_t word, uint64_t second) {
@@ -271,7 +270,7 @@ void BPF_PROG(oversub_enqueue, struct task_struct *task, uint64_t flags) {
     if (flags & SCX_ENQ_LAST) // nobody is there to go first
         insert(task, SCX_DSQ_LOCAL, SLICE_NS, flags);
     else
-        insert_at(task, HF_QUEUE_OF(cpu), SLICE_NS, place, flags);
+        insert_at(task, (uint64_t)cpu, SLICE_NS, place, flags);
 }
 
 // The kernel takes the thread back, to move it or to change what it is.
@@ -302,7 +301,7 @@ static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
         if (at_once && its_cpu == cpu)
             insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
         else
-            insert_at(task, HF_QUEUE_OF(its_cpu), SLICE_NS, context->vtime, 0);
+            insert_at(task, (uint64_t)its_cpu, SLICE_NS, context->vtime, 0);
         if (its_cpu != cpu) // perhaps it alone may have the thread, and has looked before
             scx_bpf_kick_cpu(its_cpu, SCX_KICK_IDLE);
     }
@@ -331,21 +330,21 @@ static bool take_woken(__s32 cpu, bool is_own) {
     struct waiter_list *list = woken_at(cpu);
     if (!list || !list->first)
         return false;
-    bool at_once = is_own && scx_bpf_dsq_nr_queued(HF_QUEUE_OF(cpu)) == 0;
+    bool at_once = is_own && scx_bpf_dsq_nr_queued((uint64_t)cpu) == 0;
     struct taking taking = {.list = list, .cpu = cpu, .at_once = at_once};
     bpf_loop(BATCH, take_one, &taking, 0);
     return taking.taken && at_once;
 }
 
 static bool take_from(__s32 cpu, bool is_own) {
-    return take_woken(cpu, is_own) || move_to_local(HF_QUEUE_OF(cpu));
+    return take_woken(cpu, is_own) || move_to_local((uint64_t)cpu);
 }
 
 // Another turn of the thread that has run, which is in no queue yet: it has had less than the first of the queue, also
 // with half of that turn. (With all of it, or none, threads of one weight would not take turns of one slice.)
 static bool has_next_turn(__s32 cpu, struct task_struct *previous, struct task_context *context) {
     uint64_t first = 0;
-    if (!first_place(HF_QUEUE_OF(cpu), &first))
+    if (!first_place((uint64_t)cpu, &first))
         return false;
     charge(previous, context);
     if (!is_before(context->vtime + virtual_time(previous, SLICE_NS / 2), first))
@@ -381,7 +380,7 @@ static long take_from_next(uint32_t i, struct search *search) {
     if (other >= search->cpus)
         other -= search->cpus;
     struct waiter_list *list = woken_at(other);
-    if (!list || (!list->first && scx_bpf_dsq_nr_queued(HF_QUEUE_OF(other)) <= 0))
+    if (!list || (!list->first && scx_bpf_dsq_nr_queued((uint64_t)other) <= 0))
         return 0;
     return take_from(other, false);
 }
@@ -490,7 +489,7 @@ __s32 BPF_PROG(oversub_init) {
     if (cpus > MOST_CPUS)
         return -7; // E2BIG
     for (uint32_t i = 0; i < MOST_CPUS && i < cpus; i++) {
-        __s32 error = scx_bpf_create_dsq(HF_QUEUE_OF(i), -1);
+        __s32 error = scx_bpf_create_dsq(i, -1);
         if (error)
             return error;
     }

@@ -42,6 +42,7 @@ enum {
     SCX_KICK_IDLE = 1 << 0,
     SCX_KICK_PREEMPT = 1 << 1,
 };
+enum { SCX_TASK_QUEUED = 1 << 0 }; // of scx.flags: it could run
 #define SCX_ENQ_LAST (1ull << 41)
 #define SCX_DSQ_LOCAL 0x8000000000000002ull
 
@@ -54,6 +55,7 @@ static bool is_before(uint64_t one, uint64_t other) {
 }
 
 extern __s32 scx_bpf_create_dsq(uint64_t queue, __s32 node) __ksym;
+extern __s32 scx_bpf_dsq_nr_queued(uint64_t queue) __ksym;
 extern void scx_bpf_kick_cpu(__s32 cpu, uint64_t flags) __ksym;
 extern __s32 scx_bpf_task_cpu(const struct task_struct *task) __ksym;
 extern uint32_t scx_bpf_nr_cpu_ids(void) __ksym;

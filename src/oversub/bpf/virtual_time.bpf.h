@@ -138,10 +138,10 @@ static bool take_overdue(__s32 cpu, uint64_t now) {
     if (!clock || !can_walk_queues() || is_before(now, clock->look_at))
         return false;
     struct longest_waits found = {.since = now, .next_since = now};
-    look_for_longest_waits(HF_QUEUE_OF(cpu), &found);
+    look_for_longest_waits((uint64_t)cpu, &found);
     bool is_overdue = found.thread && !is_before(now, found.since + overdue_jiffies);
     clock->look_at = (is_overdue ? found.next_since : found.since) + overdue_jiffies;
-    return is_overdue && give_turn(HF_QUEUE_OF(cpu), found.thread);
+    return is_overdue && give_turn((uint64_t)cpu, found.thread);
 }
 
 #endif

@@ -16,7 +16,6 @@
 #define HF_OVERSUB_BPF_VIRTUAL_WAITERS_BPF_H
 
 #include "monitor/bpf/element.bpf.h"
-#include "monitor/bpf/wanted_cpu.bpf.h"
 
 enum {
     WAITER_BITS = 14,
@@ -97,7 +96,7 @@ static struct waiter_list *woken_at(__s32 cpu) {
 
 static bool is_wanted_by_others(__s32 cpu) {
     struct waiter_list *list = woken_at(cpu);
-    return scx_bpf_dsq_nr_queued(HF_QUEUE_OF(cpu)) > 0 || (list && list->first);
+    return scx_bpf_dsq_nr_queued((uint64_t)cpu) > 0 || (list && list->first);
 }
 
 // With the list's lock held.
