@@ -97,8 +97,11 @@ def test_where_others_run_there_is_no_verdict(holdfast, tmp_path, begin):
     if begin == "before":
         hogs = [subprocess.Popen(["sh", "-c", hog]) for _ in range(2 * os.cpu_count())]
     else:
-        each = f'setsid sh -c "{hog}" > /dev/null 2>&1 & echo $! >> {tmp_path}/hogs;'
-        script = f"test -e {tmp_path}/hogs || {{ {each * 2 * os.cpu_count()} }}; {BY_LOCK}"
+        # Each says so when it has left the program's process group, which ends with the program.
+        pids, count = tmp_path / "hogs", 2 * os.cpu_count()
+        each = f"setsid sh -c 'echo $$ >> {pids}; {hog}' > /dev/null 2>&1 &\n"
+        until_all_run = f"until [ $(wc -l < {pids}) -ge {count} ]; do sleep 0.01; done"
+        script = f"if ! [ -e {pids} ]; then\n> {pids}\n{each * count}{until_all_run}\nfi\n{BY_LOCK}"
     try:
         result = holdfast("compare", "--rounds", "3", "--locks", "glibc,blocking", "--metric", "rate: ([0-9.]+)",
                           "--json", tmp_path / "runs.json", "--", "sh", "-c", script)
