@@ -346,11 +346,12 @@ static bool has_next_turn(__s32 cpu, struct task_struct *previous, struct task_c
     uint64_t first = 0;
     if (!first_place((uint64_t)cpu, &first))
         return false;
-    charge(previous, context);
-    if (!is_before(context->vtime + virtual_time(previous, SLICE_NS / 2), first))
+    come_to_clock(previous, context, cpu); // it may be another CPU's that was taken over
+    uint64_t half = not_charged_ns(previous, context) + SLICE_NS / 2;
+    if (!is_before(context->vtime + virtual_time(previous, half), first))
         return false;
+    charge(previous, context);
     end_turn(context);
-    clock_follows(previous, context, cpu);
     set_slice(previous, SLICE_NS);
     return true;
 }
@@ -413,12 +414,11 @@ void BPF_PROG(oversub_tick, struct task_struct *task) {
 
 SEC("struct_ops/oversub_running")
 void BPF_PROG(oversub_running, struct task_struct *task) {
+    if (!detects_spinning)
+        return;
     struct task_context *context = context_of(task);
     __s32 cpu = scx_bpf_task_cpu(task);
     if (!context)
-        return;
-    clock_follows(task, context, cpu);
-    if (!detects_spinning)
         return;
     note_turn(cpu, task, context);
     watch_thread(cpu, context);
@@ -432,6 +432,7 @@ void BPF_PROG(oversub_runnable, struct task_struct *task, uint64_t flags) {
     if (!context)
         return;
     charge(task, context);
+    come_to_clock(task, context, scx_bpf_task_cpu(task));
     end_turn(context);
     if (context->waiter)
         is_no_longer_asleep(waiter_at(context->waiter));

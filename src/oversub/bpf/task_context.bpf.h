@@ -6,13 +6,14 @@
 #include "monitor/bpf/wait_evidence.bpf.h"
 
 struct task_context {
+    bool is_ours;
+    uint32_t waiter; // its number (virtual_waiters.bpf.h), once it has one
     // Virtual time (virtual_time.bpf.h):
     uint64_t vtime;      // by the clock of
     __s32 clock_cpu;     // this CPU
-    uint32_t waiter;     // its number, once it has one
-    uint64_t charged_ns; // of its run time
     bool is_overdue;     // its turn comes out of order
-    bool is_ours;
+    uint64_t charged_ns; // of its run time
+    // Of its place in the queue (take_place in oversub.bpf.c):
     bool yielded;
     bool spins;    // seen to: it goes behind the others once
     bool made_way; // it has gone there, and not run since

@@ -4,7 +4,9 @@
 //
 // Each CPU has a clock of its own, which follows where its turns begin. A thread keeps its distance to it, and takes
 // the distance along to another CPU: a clock of all CPUs would run as quickly as that of the CPU with the least to do,
-// and the threads of the others would all be late, whatever their weights.
+// and the threads of the others would all be late, whatever their weights. The clock follows to where a turn began when
+// that turn is charged: nothing is done at its beginning, which would be a call a switch, and the clock is late by a
+// turn. It is the clock of the queue that the thread stood in, also where another CPU has taken the thread from there.
 //
 // oversub.V6  The true virtual time is never replaced. What a thread has run is charged when the kernel gives it back,
 //     or when it is woken: so before it may have a CPU again. (At each turn's end it would be one place, and one more
@@ -65,33 +67,39 @@ static void begin_virtual_time(struct task_struct *task, struct task_context *co
     context->charged_ns = task->se.sum_exec_runtime;
 }
 
+static uint64_t not_charged_ns(struct task_struct *task, struct task_context *context) {
+    return task->se.sum_exec_runtime - context->charged_ns;
+}
+
+// After a turn; nothing is done where there was none since. CPUs may be here at once with threads from the same queue,
+// and the clock does not go back.
 static void charge(struct task_struct *task, struct task_context *context) {
-    uint64_t run_ns = task->se.sum_exec_runtime - context->charged_ns;
-    context->vtime += virtual_time(task, run_ns);
+    uint64_t run_ns = not_charged_ns(task, context), began = context->vtime;
+    if (!run_ns)
+        return;
+    struct cpu_clock *clock = clock_of(context->clock_cpu);
+    uint64_t now = clock ? clock->now : began;
+    if (clock && is_before(now, began) && !context->is_overdue)
+        __sync_val_compare_and_swap(&clock->now, now, began);
+    context->is_overdue = false;
+    context->vtime = began + virtual_time(task, run_ns);
     context->charged_ns += run_ns;
 }
 
 // Its virtual time by that CPU's clock. What it has not used while it slept is not saved up, nor is what it was given
 // out of order a debt for ever.
 static void come_to_clock(struct task_struct *task, struct task_context *context, __s32 cpu) {
-    uint64_t now = now_of(cpu);
+    uint64_t now = now_of(cpu), vtime = context->vtime;
     if (context->clock_cpu != cpu)
-        context->vtime += now - now_of(context->clock_cpu);
+        vtime += now - now_of(context->clock_cpu);
     context->clock_cpu = cpu;
-    uint64_t first = now - SLICE_NS, last = now + virtual_time(task, MOST_TURNS_OF_DEBT * SLICE_NS);
-    if (is_before(context->vtime, first))
-        context->vtime = first;
-    if (is_before(last, context->vtime))
-        context->vtime = last;
-}
-
-// By the CPU on which it runs.
-static void clock_follows(struct task_struct *task, struct task_context *context, __s32 cpu) {
-    come_to_clock(task, context, cpu);
-    struct cpu_clock *clock = clock_of(cpu);
-    if (clock && !context->is_overdue && is_before(clock->now, context->vtime))
-        clock->now = context->vtime;
-    context->is_overdue = false;
+    if (is_before(vtime, now - SLICE_NS)) {
+        vtime = now - SLICE_NS;
+    } else if (is_before(now, vtime)) {
+        uint64_t last = now + virtual_time(task, MOST_TURNS_OF_DEBT * SLICE_NS);
+        vtime = is_before(last, vtime) ? last : vtime;
+    }
+    context->vtime = vtime;
 }
 
 // Those of a queue that have waited longest; jiffies.
