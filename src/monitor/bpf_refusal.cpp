@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "monitor/bpf_rights.hpp"
 
 namespace holdfast {
@@ -150,8 +152,8 @@ std::string advice(const bpf_refusal &refusal) {
     if (is_too_old())
         return "use Linux " + std::to_string(oldest_major) + "." + std::to_string(oldest_minor) +
                " or later: before, BPF programs at the scheduler's switch can keep no mark on a thread";
-    if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-        return advice_on_btf();
+    if (int no_btf = open_btf_error())
+        return advice_on_btf(no_btf);
     if (!refusal.program.empty())
         return "please report this, with what 'holdfast doctor --verbose' prints";
     return "see 'holdfast doctor --verbose'";
@@ -159,7 +161,15 @@ std::string advice(const bpf_refusal &refusal) {
 
 } // namespace
 
-std::string advice_on_btf() {
+int open_btf_error() {
+    descriptor file(open(btf_path, O_RDONLY | O_CLOEXEC));
+    return file ? 0 : errno;
+}
+
+std::string advice_on_btf(int error) {
+    if (error == EACCES || error == EPERM)
+        return std::string("let holdfast read ") + btf_path +
+               ": a sandbox (Landlock, AppArmor) or a container's rules refuse it";
     return access("/sys/kernel", F_OK) == 0 ? "use a kernel built with CONFIG_DEBUG_INFO_BTF"
                                             : "mount /sys here, by 'mount -t sysfs sysfs /sys'";
 }

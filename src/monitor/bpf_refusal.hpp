@@ -19,8 +19,14 @@ struct bpf_refusal {
     std::string cause() const;
 };
 
-// What to do where the kernel's type information is not found.
-std::string advice_on_btf();
+// The kernel's type information.
+inline constexpr const char *btf_path = "/sys/kernel/btf/vmlinux";
+
+// 0: it can be read. Found out by opening it: Landlock lets access(2) say that it can be.
+int open_btf_error();
+
+// What to do where it can't be.
+std::string advice_on_btf(int error);
 
 // An errno in words.
 std::string error_text(int error);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """holdfast where something that it needs is not there: it says what, and what to do, in one sentence.
 
-Shown able to fail: why_interposer_stops that returns nothing (musl); a preload linked without unwinding.c (libgcc_s).
+Shown able to fail: why_interposer_stops that returns nothing (musl); a preload linked without unwinding.c (libgcc_s);
+access(2) in place of a look into BTF; /dev/null alone as input.
 """
 
 import os
@@ -165,6 +166,68 @@ def test_without_sys_it_says_so(verb):
                             capture_output=True, text=True, check=False, timeout=100)
     said = result.stdout + result.stderr
     assert "mount /sys" in said and "CONFIG_DEBUG_INFO_BTF" not in said
+
+
+# A sandbox of Landlock, which lets nothing be opened but below the places: neither BTF nor /dev/null.
+SANDBOX = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char **arguments) {
+    static const char *places[] = {"/usr", "/lib", "/lib64", "/bin", PLACE};
+    struct landlock_ruleset_attr handled = {.handled_access_fs = LANDLOCK_ACCESS_FS_READ_FILE};
+    long rules = syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
+    if (rules < 0 || count < 2)
+        return 77;
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+        struct landlock_path_beneath_attr below = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE,
+                                                   .parent_fd = open(places[i], O_PATH | O_CLOEXEC)};
+        syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
+    }
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (syscall(SYS_landlock_restrict_self, rules, 0))
+        return 77;
+    execv(arguments[1], arguments + 1);
+    perror(arguments[1]);
+    return 1;
+}
+"""
+
+
+@pytest.fixture
+def in_landlock(tmp_path):
+    (tmp_path / "sandbox.c").write_text(SANDBOX)
+    sandbox = tmp_path / "sandbox"
+    subprocess.run(["gcc", tmp_path / "sandbox.c", f'-DPLACE="{COMMAND.parents[1]}"', "-o", sandbox], check=True)
+
+    def run(*words):
+        result = subprocess.run([sandbox, COMMAND, *words], capture_output=True, text=True, check=False, timeout=100)
+        if result.returncode == 77:
+            pytest.skip("no Landlock here")
+        return result
+
+    return run
+
+
+@only_root
+def test_in_a_sandbox_programs_run_and_are_compared(in_landlock):
+    result = in_landlock("run", "--stats", "--", "echo", "fine")
+    assert (result.returncode, result.stdout) == (0, "fine\n")
+    assert "let holdfast read /sys/kernel/btf/vmlinux" in result.stderr and "doctor --verbose" not in result.stderr
+    result = in_landlock("compare", "--rounds", "1", "--locks", "glibc,blocking", "--", "sh", "-c", "cat; exit 0")
+    assert result.returncode == 0 and "ok" in result.stdout
+
+
+@only_root
+def test_in_a_sandbox_doctor_says_what_it_may_not_read(in_landlock):
+    assert "no locks" in in_landlock("doctor", "--", "true").stdout
+    result = in_landlock("doctor")
+    assert "/sys/kernel/btf/vmlinux can't be read: Permission denied" in result.stdout
+    assert "let holdfast read" in result.stdout and "CONFIG_DEBUG_INFO_BTF" not in result.stdout
 
 
 @pytest.mark.parametrize("verb", [["run", "--stats", "--", "true"], ["monitor", "--socket", "/nowhere/socket"],

@@ -17,10 +17,6 @@
 namespace holdfast::cli {
 namespace {
 
-bool exists(const char *path) {
-    return access(path, F_OK) == 0;
-}
-
 std::string first_line(const char *path) {
     std::ifstream file(path);
     std::string line;
@@ -29,13 +25,14 @@ std::string first_line(const char *path) {
 }
 
 capability btf() {
-    constexpr const char *path = "/sys/kernel/btf/vmlinux";
-    bool present = exists(path);
+    int error = open_btf_error();
     return {.name = "btf",
             .title = "kernel type information (BTF)",
-            .present = present,
-            .detail = present ? path : fmt::format("{} does not exist", path),
-            .remedy = present ? "" : advice_on_btf(),
+            .present = error == 0,
+            .detail = error == 0        ? btf_path
+                      : error == ENOENT ? fmt::format("{} does not exist", btf_path)
+                                        : fmt::format("{} can't be read: {}", btf_path, error_text(error)),
+            .remedy = error == 0 ? "" : advice_on_btf(error),
             .for_monitor = true};
 }
 

@@ -48,9 +48,11 @@ pipe_ends make_pipe() {
     return {opened(fds[0]), opened(fds[1])};
 }
 
+// A sandbox may have no /dev: then what is empty is memory, too.
 descriptor make_input(const std::string &text) {
-    if (text.empty())
-        return opened(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    int null = text.empty() ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    if (null >= 0)
+        return descriptor(null);
     descriptor memory = opened(memfd_create("input", MFD_CLOEXEC));
     if (write(memory.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
         throw std::system_error(errno, std::generic_category(), "can't prepare a program's input");
