@@ -3,6 +3,7 @@
 
 #include <bpf/btf.h>
 #include <string_view>
+#include <unordered_set>
 
 namespace holdfast {
 namespace {
@@ -20,13 +21,21 @@ bool is_implicit(const btf *types, const btf_param &argument) {
     return to && btf__name_by_offset(types, to->name_off) == implicit;
 }
 
-bool shows_implicit_argument(const btf *kernel, const char *name) {
-    int id = btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC);
-    if (id <= 0)
-        return false;
-    const btf_type *prototype = btf__type_by_id(kernel, btf__type_by_id(kernel, static_cast<__u32>(id))->type);
+bool shows_implicit_argument(const btf *kernel, const btf_type *function) {
+    const btf_type *prototype = btf__type_by_id(kernel, function->type);
     int arguments = prototype ? btf_vlen(prototype) : 0;
     return arguments > 0 && is_implicit(kernel, btf_params(prototype)[arguments - 1]);
+}
+
+// Its own, which are none of the kernel's, and those that it calls.
+std::unordered_set<std::string_view> functions_of(const btf *program) {
+    std::unordered_set<std::string_view> names;
+    for (__u32 id = 1; id < btf__type_cnt(program); id++) {
+        const btf_type *type = btf__type_by_id(program, id);
+        if (btf_is_func(type))
+            names.insert(btf__name_by_offset(program, type->name_off));
+    }
+    return names;
 }
 
 } // namespace
@@ -34,10 +43,13 @@ bool shows_implicit_argument(const btf *kernel, const char *name) {
 std::string function_with_implicit_argument(const btf *program, const btf *kernel) {
     if (!program || !kernel)
         return "";
-    for (__u32 id = 1; id < btf__type_cnt(program); id++) {
-        const btf_type *type = btf__type_by_id(program, id);
-        const char *name = btf__name_by_offset(program, type->name_off);
-        if (btf_is_func(type) && shows_implicit_argument(kernel, name)) // its own are none of the kernel's
+    auto called = functions_of(program);
+    for (__u32 id = 1; id < btf__type_cnt(kernel); id++) { // once, not for each name: the kernel's are 100,000s
+        const btf_type *type = btf__type_by_id(kernel, id);
+        if (!btf_is_func(type))
+            continue;
+        const char *name = btf__name_by_offset(kernel, type->name_off);
+        if (called.contains(name) && shows_implicit_argument(kernel, type))
             return name;
     }
     return "";

@@ -31,16 +31,37 @@ constexpr int attach_struct_ops = 44;               // BPF_STRUCT_OPS
 constexpr std::uint64_t code_restarts = 1ull << 48; // SCX_ECODE_ACT_RESTART
 constexpr const char *whole = "the oversubscription scheduler";
 
-// The function of the system call: compilers and processors differ in which of its names is one.
-std::string function_of_yield() {
-    btf *types = btf__load_vmlinux_btf();
+// What the kernel's type information says.
+struct kernel_functions {
+    std::string yield;             // the one of the system call: compilers and processors differ in its name
+    std::string described_wrongly; // one that this scheduler calls; empty: none is
+};
+
+std::string function_of_yield(const btf *kernel) {
     std::string found = "do_sched_yield";
     for (const char *name : {"__x64_sys_sched_yield", "__arm64_sys_sched_yield", "__do_sys_sched_yield"}) {
-        if (types && btf__find_by_name_kind(types, name, BTF_KIND_FUNC) > 0)
+        if (kernel && btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC) > 0)
             found = name;
     }
-    btf__free(types);
     return found;
+}
+
+kernel_functions read_kernel_functions() {
+    std::size_t bytes = 0;
+    const void *elf = oversub__elf_bytes(&bytes);
+    bpf_object *program = bpf_object__open_mem(elf, bytes, nullptr);
+    btf *kernel = btf__load_vmlinux_btf();
+    kernel_functions read{function_of_yield(kernel),
+                          function_with_implicit_argument(program ? bpf_object__btf(program) : nullptr, kernel)};
+    btf__free(kernel);
+    bpf_object__close(program);
+    return read;
+}
+
+// Read once: it would be a good part of what a restart takes.
+const kernel_functions &functions_of_kernel() {
+    static const kernel_functions read = read_kernel_functions();
+    return read;
 }
 
 bool links_by_itself() {
@@ -123,7 +144,7 @@ struct scheduler::loaded {
         bpf_map *others = partial ? skeleton->maps.for_all_threads : skeleton->maps.for_asking_threads;
         need(bpf_map__set_autocreate(others, false));
         need(bpf_map__set_map_flags(operations, bpf_map__map_flags(operations) | flag_link));
-        need(bpf_program__set_attach_target(skeleton->progs.yields, 0, function_of_yield().c_str()));
+        need(bpf_program__set_attach_target(skeleton->progs.yields, 0, functions_of_kernel().yield.c_str()));
         need(bpf_program__set_flags(skeleton->progs.oversub_init, BPF_F_SLEEPABLE));
         need(oversub__load(skeleton));
         if (which == spinners::are_detected)
@@ -188,13 +209,7 @@ spin_totals scheduler::spinning() const {
 std::string why_sched_ext_is_of_no_use() {
     if (access("/sys/kernel/sched_ext", F_OK) != 0)
         return "this kernel has no sched_ext: use Linux 6.13 or later with it (Debian's from 6.16 on)";
-    std::size_t bytes = 0;
-    const void *elf = oversub__elf_bytes(&bytes);
-    bpf_object *program = bpf_object__open_mem(elf, bytes, nullptr);
-    btf *kernel = btf__load_vmlinux_btf();
-    std::string function = function_with_implicit_argument(program ? bpf_object__btf(program) : nullptr, kernel);
-    btf__free(kernel);
-    bpf_object__close(program);
+    const std::string &function = functions_of_kernel().described_wrongly;
     if (function.empty())
         return "";
     return "no scheduler can call this kernel's " + function +

@@ -34,6 +34,13 @@ void add(hf_scheduler_totals &sum, const hf_scheduler_totals &more) {
     sum.first += more.first;
 }
 
+// This thread alone: more threads than CPUs keep it from loading otherwise. Called when the kernel's own scheduler is
+// in place: that one does not get to know a nice value that a thread is given under sched_ext (Linux 7.3), and to set
+// the same again is no change.
+void hurry_under_own_scheduler() {
+    setpriority(PRIO_PROCESS, 0, -20);
+}
+
 void ask_for_threads_of(const std::filesystem::path &process) {
     std::error_code gone;
     for (const auto &thread : std::filesystem::directory_iterator(process / "task", gone))
@@ -75,7 +82,6 @@ scheduler_keeper::scheduler_keeper(scheduled_threads whose)
 }
 
 void scheduler_keeper::look(const std::stop_token &stop) {
-    setpriority(PRIO_PROCESS, 0, -20); // this thread alone: without it more threads than CPUs keep it from loading
     while (!stop.stop_requested()) {
         std::this_thread::sleep_for(look_every);
         look_once();
@@ -105,6 +111,7 @@ void scheduler_keeper::look_once() {
     why_gone_ = why;
     if (!again)
         return;
+    hurry_under_own_scheduler();
     try {
         scheduler_ = load_scheduler(whose_);
         why_gone_.clear();

@@ -483,17 +483,22 @@ void BPF_PROG(oversub_exit_task, struct task_struct *task, struct scx_exit_task_
         bpf_map_push_elem(&free_waiters, &number, 0);
 }
 
-// Sleeps: the loader says so, since libbpf before 1.2 has no name of a section for that.
+static long create_queue(uint32_t cpu, __s32 *error) {
+    *error = scx_bpf_create_dsq(cpu, -1);
+    return *error != 0;
+}
+
+// Sleeps: the loader says so, since libbpf before 1.2 has no name of a section for that. The verifier would walk
+// through each round of an ordinary loop, and be the most of what a restart takes.
 SEC("struct_ops/oversub_init")
 __s32 BPF_PROG(oversub_init) {
     uint32_t cpus = scx_bpf_nr_cpu_ids(), key = 0;
+    __s32 error = 0;
     if (cpus > MOST_CPUS)
         return -7; // E2BIG
-    for (uint32_t i = 0; i < MOST_CPUS && i < cpus; i++) {
-        __s32 error = scx_bpf_create_dsq(i, -1);
-        if (error)
-            return error;
-    }
+    bpf_loop(cpus, create_queue, &error, 0);
+    if (error)
+        return error;
     if (favours_holders && bpf_loop(cpus, set_longer_turn, NULL, 0) < (long)cpus)
         return -12; // ENOMEM
     if (detects_spinning && bpf_loop(cpus, set_watch, NULL, 0) < (long)cpus)
