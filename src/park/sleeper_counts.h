@@ -63,6 +63,11 @@ static inline bool hf_nobody_sleeps(const struct hf_sleepers *sleepers) {
     return hf_load_relaxed(&sleepers->state) == HF_UNFENCED;
 }
 
+// As far as they are counted, with those on words that share the entry.
+static inline uint32_t hf_sleepers_on(const uint32_t *word) {
+    return hf_load_relaxed(&hf_sleepers_at(word)->state) & ~HF_UNFENCED;
+}
+
 // Before a sleep on the word is announced, and after it.
 void hf_sleeper_comes(const uint32_t *word) __attribute__((visibility("hidden")));
 void hf_sleeper_goes(const uint32_t *word) __attribute__((visibility("hidden")));

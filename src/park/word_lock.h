@@ -22,8 +22,8 @@
 //     lock over since (claims.h), the word being held all the while.
 // word.I2  No lost wake. While a thread sleeps, the word is HELD_WITH_SLEEPERS, or an unlocker is on its way to wake
 //     one, or to look whether there is one (sleeper_counts.h), or a woken thread is on its way to store that, or to
-//     find it stored. Hence a thread that has slept always takes the lock by storing HELD_WITH_SLEEPERS: it can't know
-//     who still sleeps.
+//     find it stored, or a thread that polls, to which the sleepers are left (heirs.h). Hence a thread that has slept
+//     always takes the lock by storing HELD_WITH_SLEEPERS: it can't know who still sleeps.
 // word.I4  Release is the last touch. Once unlock has stored FREE the next owner may free the memory; the wake after it
 //     uses the address only, never what it holds.
 // Modelled in verify/lock/word_lock.pml and verify/lock/flexguard.pml; queue.I3 and I5, the queue's, are stated in
@@ -37,6 +37,7 @@
 #include "base/single_threaded.h"
 #include "park/claims.h"
 #include "park/futex.h"
+#include "park/heirs.h"
 #include "park/sleeper_counts.h"
 
 #ifdef __cplusplus
@@ -91,7 +92,8 @@ static inline void hf_word_wake(const uint32_t *word) {
 enum hf_word_owes {
     HF_WORD_OWES_NOTHING = 0,
     HF_WORD_OWES_WAKE,
-    HF_WORD_OWES_UNFENCE, // hf_sleepers_try_unfenced
+    HF_WORD_OWES_WAKE_IF_NO_HEIR, // the owner has marked one (heirs.h)
+    HF_WORD_OWES_UNFENCE,         // hf_sleepers_try_unfenced
     HF_WORD_OWES_RELEASE, // the word itself, which is still held: a claim may be on it (hf_word_release_claimed)
 };
 
@@ -124,8 +126,10 @@ static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned
     }
     if (hf_claims_stand(word))
         return HF_WORD_OWES_RELEASE;
+    // The word stays so until it is FREE: heir.H2.
+    bool has_heir = hf_load_relaxed(word) == HF_WORD_HELD_WITH_SLEEPERS && hf_heir_mark(word);
     if (hf_word_release(word))
-        return HF_WORD_OWES_WAKE;
+        return has_heir ? HF_WORD_OWES_WAKE_IF_NO_HEIR : HF_WORD_OWES_WAKE;
     return looks ? HF_WORD_OWES_UNFENCE : HF_WORD_OWES_NOTHING;
 }
 
@@ -145,7 +149,7 @@ static inline enum hf_word_owes hf_word_release_claimed(uint32_t *word, uint64_t
 }
 
 static inline void hf_word_pay(const uint32_t *word, enum hf_word_owes owes) {
-    if (owes == HF_WORD_OWES_WAKE)
+    if (owes == HF_WORD_OWES_WAKE || owes == HF_WORD_OWES_WAKE_IF_NO_HEIR)
         hf_word_wake(word);
     else if (owes == HF_WORD_OWES_UNFENCE)
         hf_sleepers_try_unfenced(word);

@@ -89,7 +89,7 @@ static void release_and_give(struct hf_mutex *mutex, struct hf_thread_record *se
     }
     enum hf_word_owes owes = hf_flexguard_give_own(&mutex->word, &mutex->releases, &mutex->fenced, self);
     struct hf_hold_end end = hf_flexguard_settle(&mutex->word, self, &owes);
-    hf_word_pay(&mutex->word, owes);
+    hf_flexguard_pay(&mutex->word, owes);
     hf_permits_give_all(permits);
     if (discipline == HF_DISCIPLINE_EXTENDED)
         hf_extended_ends(self);

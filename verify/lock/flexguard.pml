@@ -33,6 +33,7 @@
 //
 // Variants. -DCLAIMS: a waiter outside the queue may claim the lock at any time (claim_lock, park/claims.h: claim.C1 is
 // I1 here, claim.C2 is I2), and give up; its sleep ends by itself (claim.C3), so it only polls.
+// -DHEIRS: the head of the queue may be the heir (heirs.inc); the last thread enters no queue, to keep the states few.
 // -DREALTIME: thread 1 is a real-time thread (go_before_others). That others give way to it is one of the
 // delays that may come anywhere. -DLOCKS=2: thread 1 uses both locks, also the second while it holds the first; thread
 // 2 uses the first, thread 3 the second; -DBOTH_USE_BOTH: every thread uses both. -DFORKED: the threads run in a forked
@@ -90,6 +91,9 @@ proctype Thread(byte me) {
     bool slept;      // `held` is HF_WORD_HELD_WITH_SLEEPERS
     bool acquired;   // in the queue
     bool last_round, last_user;
+#ifdef HEIRS
+    bool marked;     // an heir, as owner
+#endif
 #if defined(MUTANT_RELEASE_CHECKS_THEN_STORES) || defined(MUTANT_WAKE_BEFORE_RELEASE)
     byte seen;
 #endif
@@ -135,6 +139,12 @@ waiting:
     if
     :: me == 1 -> goto before_others
     :: me != 1
+    fi;
+#endif
+#ifdef HEIRS
+    if
+    :: me == THREADS -> goto looking
+    :: me != THREADS
     fi;
 #endif
     if
@@ -189,6 +199,10 @@ polling:
             acquired = false;
 #endif
             goto polling
+#ifdef HEIRS
+        // Whatever it has found the word to be.
+        :: atomic { !is_heir[me] && (heir[LOCK] == NO_HEIR || heir[LOCK] == TOOK) -> become_heir() }; goto polling
+#endif
         fi
     // The hint has changed, or the waiter's spin budget is spent.
 #ifdef MUTANT_WAITING_CANNOT_LEAVE
@@ -200,6 +214,12 @@ polling:
 
     // hf_queue_leave
 leaving:
+#ifdef HEIRS
+    if
+    :: acquired -> take_inheritance()
+    :: !acquired -> leave_inheritance()
+    fi;
+#endif
 #ifdef MUTANT_LEAVE_TRUSTS_NEXT
     atomic { other = next[me]; if :: other != NULL -> goto not_last :: other == NULL fi };
 #endif

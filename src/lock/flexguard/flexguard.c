@@ -25,6 +25,9 @@
 // yields its CPU to others that want it (yield_policy.h). A waiter that polls and never finds the word free announces a
 // sleeper. A woken waiter may sleep briefly before it competes again.
 //
+// Where threads sleep for the lock and the head of the queue polls it, an unlock leaves it to the latter and wakes
+// nobody (park/heirs.h).
+//
 // A waiter that has waited for so long that a fair lock would have been its own claims the lock, and the next owner
 // hands it over (wait.P6 in defer_policy.h, park/claims.h).
 //
@@ -32,8 +35,8 @@
 // where spinning does not pay. As soon as it comes it announces a sleeper, so that each unlock calls the kernel, during
 // which the word is free.
 //
-// Invariants: word.I1, I2, I4 in park/word_lock.h; queue.I3, I5 in waiter_queue.h; wait.P1, P2 in defer_policy.h;
-// wait.P3 to P5 in yield_policy.h; wait.T1 in lock_history.h.
+// Invariants: word.I1, I2, I4 in park/word_lock.h; heir.H1, H2 in park/heirs.h; queue.I3, I5 in waiter_queue.h;
+// wait.P1, P2 in defer_policy.h; wait.P3 to P5 in yield_policy.h; wait.T1 in lock_history.h.
 // Model: verify/lock/flexguard.pml.
 #include <errno.h>
 
@@ -83,11 +86,34 @@ struct waiter {
     enum hf_word_state held; // how it takes the word
     bool counted;            // as a sleeper
     struct hf_realtime_waiter realtime;
-    bool may_claim;
+    bool may_claim; // and be an heir: its lock's owners look for both
+    bool is_heir;
     struct hf_claim claim;
     struct hf_spin_budget budget;
     struct hf_wait_state state;
 };
+
+// The flag comes first, since a wait that is left ends what the flag says.
+static void become_heir(struct waiter *waiter) {
+    hf_store_relaxed(&waiter->is_heir, true);
+    hf_program_order();
+    if (!hf_heir_begin(waiter->word))
+        hf_store_relaxed(&waiter->is_heir, false);
+}
+
+// As if it had been woken: heir.H1.
+static void leave_inheritance(struct waiter *waiter) {
+    if (waiter->is_heir && hf_heir_end(waiter->word, false))
+        waiter->held = HF_WORD_HELD_WITH_SLEEPERS;
+    hf_store_relaxed(&waiter->is_heir, false);
+}
+
+// As owner.
+static void take_inheritance(struct waiter *waiter) {
+    if (waiter->is_heir && hf_heir_end(waiter->word, true))
+        hf_cas_relaxed(waiter->word, HF_WORD_HELD, HF_WORD_HELD_WITH_SLEEPERS);
+    hf_store_relaxed(&waiter->is_heir, false);
+}
 
 static bool try_word(const struct waiter *waiter) {
     give_way(waiter->word, NULL);
@@ -140,6 +166,9 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
         break;
     case HF_AT_HEAD:
         sample->spins = hf_spin_budget_lasts(&waiter->budget, 1 + waiter->state.pauses);
+        if (sample->spins && hf_load_relaxed(waiter->word) == HF_WORD_HELD_WITH_SLEEPERS && waiter->may_claim &&
+            !waiter->is_heir)
+            become_heir(waiter);
         return sample->spins && sample_word(waiter, sample);
     case HF_AT_LOCK:
         hf_sample_releases(sample, waiter->releases);
@@ -173,6 +202,7 @@ static bool sample_what_is_asked(struct waiter *waiter, struct hf_wait_sample *s
 // It may be the one sleeper that was woken: another one goes on in its place (word.I2).
 static void undo(struct hf_left_wait *left) {
     struct waiter *waiter = (struct waiter *)left;
+    leave_inheritance(waiter);
     if (left->was_unqueued && !hf_queue_may_enter(left->self))
         hf_queue_leave(waiter->tail, left->self);
     bool owns = hf_claim_end(&waiter->claim);
@@ -245,6 +275,7 @@ static int await_claim(struct waiter *waiter) {
 // It counts as a sleeper all the time: owners that store FREE plainly would not see its claim.
 static __attribute__((noinline)) int claim_lock(struct waiter *waiter) {
     struct hf_thread_record *self = waiter->self;
+    leave_inheritance(waiter);
     if (!hf_queue_may_enter(self) && waiter->left.was_unqueued)
         hf_queue_leave(waiter->tail, self);
     hf_count_step(HF_COUNTED_CLAIMED);
@@ -302,6 +333,7 @@ static enum outcome take_step(struct waiter *waiter, enum hf_wait_step step) {
         hf_queue_enter(waiter->tail, waiter->self);
         return WAITS_ON;
     case HF_WAIT_LEAVE:
+        leave_inheritance(waiter);
         hf_queue_leave(waiter->tail, waiter->self);
         hf_count(waiter->self, mode_switches);
         return WAITS_ON;
@@ -324,6 +356,7 @@ static enum outcome take_step(struct waiter *waiter, enum hf_wait_step step) {
 
 // The caller is critical, by its place in the queue and by its depth before the head is given away.
 static void leave_with_lock(struct waiter *waiter, struct hf_lock_history *history, bool is_head) {
+    take_inheritance(waiter);
     if (is_head)
         hf_queue_leave(waiter->tail, waiter->self);
     else if (hf_wait_begins_turn(&waiter->state))
@@ -502,9 +535,37 @@ struct hf_hold_end hf_flexguard_release_claimed(uint32_t *word, struct hf_thread
     return end;
 }
 
+// So often that all who sleep are woken in HF_DUE_NS, however many they are.
+static bool is_one_to_be_woken(const uint32_t *word) {
+    struct hf_heir *heir = hf_heir_of(word);
+    uint32_t sleepers = hf_sleepers_on(word) + 1;
+    uint32_t apart_ns = HF_DUE_NS / sleepers < HF_HEIR_NS ? HF_DUE_NS / sleepers : HF_HEIR_NS;
+    uint64_t now_ns = hf_monotonic_ns();
+    if (hf_ns_since(hf_load_relaxed(&heir->woken_ns), now_ns) < apart_ns)
+        return false;
+    hf_store_relaxed(&heir->woken_ns, now_ns);
+    return true;
+}
+
+// To the heir that the owner has marked. An heir may be preempted when spinning does not pay; a real-time thread may be
+// the sleeper.
+static bool leaves_sleepers(const uint32_t *word) {
+    if (!hf_heir_has_sleepers(word))
+        return false;
+    if (hf_spinning_pays() && !hf_realtime_is_expected() && !is_one_to_be_woken(word))
+        return true;
+    return !hf_heir_unmark(word);
+}
+
+void hf_flexguard_pay(const uint32_t *word, enum hf_word_owes owes) {
+    if (owes == HF_WORD_OWES_WAKE_IF_NO_HEIR)
+        owes = hf_word_owes_wake(!leaves_sleepers(word));
+    hf_word_pay(word, owes);
+}
+
 void hf_flexguard_pay_and_note(uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes) {
     struct hf_hold_end end = hf_flexguard_settle(word, self, &owes);
-    hf_word_pay(word, owes);
+    hf_flexguard_pay(word, owes);
     if (hf_note_release(word, self, end))
         hf_turn_look(self);
 }

@@ -106,8 +106,11 @@ static inline struct hf_hold_end hf_flexguard_settle(uint32_t *word, struct hf_t
                                                      enum hf_word_owes *owes) {
     if (HF_UNLIKELY(*owes == HF_WORD_OWES_RELEASE))
         return hf_flexguard_release_claimed(word, self, owes);
-    return hf_hold_ends(word, self, *owes == HF_WORD_OWES_WAKE);
+    return hf_hold_ends(word, self, *owes == HF_WORD_OWES_WAKE || *owes == HF_WORD_OWES_WAKE_IF_NO_HEIR);
 }
+
+// Of a release, what it owes: it wakes no sleeper where the lock is left to an heir (park/heirs.h).
+void hf_flexguard_pay(const uint32_t *word, enum hf_word_owes owes) __attribute__((visibility("hidden")));
 
 // What is left to do after a release, when something is owed or the thread observes a lock that it holds.
 void hf_flexguard_pay_and_note(uint32_t *word, struct hf_thread_record *self, enum hf_word_owes owes)
@@ -122,6 +125,8 @@ static inline void hf_flexguard_after_release(uint32_t *word, struct hf_thread_r
     // Told apart, so that the path on which nothing is owed puts no value together.
     if (HF_UNLIKELY(owes == HF_WORD_OWES_WAKE))
         hf_flexguard_pay_and_note(word, self, HF_WORD_OWES_WAKE);
+    else if (HF_UNLIKELY(owes == HF_WORD_OWES_WAKE_IF_NO_HEIR))
+        hf_flexguard_pay_and_note(word, self, HF_WORD_OWES_WAKE_IF_NO_HEIR);
     else if (HF_UNLIKELY(owes == HF_WORD_OWES_UNFENCE))
         hf_flexguard_pay_and_note(word, self, HF_WORD_OWES_UNFENCE);
     else if (HF_UNLIKELY(hf_observes(self)))
