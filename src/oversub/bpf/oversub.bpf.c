@@ -282,7 +282,7 @@ void BPF_PROG(oversub_dequeue, struct task_struct *task, uint64_t flags) {
 }
 
 // What take_woken does with one of them. False: it is none of those that this scheduler keeps (any more).
-static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
+static __always_inline bool take(uint32_t number, __s32 cpu, bool is_own, bool at_once) {
     struct waiter *waiter = waiter_at(number);
     if (!waiter->pid) { // it is gone
         bpf_map_push_elem(&free_waiters, &number, 0);
@@ -302,7 +302,7 @@ static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
             insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
         else
             insert_at(task, (uint64_t)its_cpu, SLICE_NS, context->vtime, 0);
-        if (its_cpu != cpu) // perhaps it alone may have the thread, and has looked before
+        if (!is_own || its_cpu != cpu) // perhaps it alone may have the thread, and has looked before
             scx_bpf_kick_cpu(its_cpu, SCX_KICK_IDLE);
     }
     bpf_task_release(task);
@@ -312,14 +312,14 @@ static __always_inline bool take(uint32_t number, __s32 cpu, bool at_once) {
 struct taking {
     struct waiter_list *list;
     __s32 cpu;
-    bool at_once, taken;
+    bool is_own, at_once, taken;
 };
 
 static long take_one(uint32_t i, struct taking *taking) {
     uint32_t number = taking->list ? next_woken(taking->list) : 0;
     if (!number)
         return 1;
-    if (take(number, taking->cpu, taking->at_once))
+    if (take(number, taking->cpu, taking->is_own, taking->at_once))
         taking->taken = true;
     return 0;
 }
@@ -331,7 +331,7 @@ static bool take_woken(__s32 cpu, bool is_own) {
     if (!list || !list->first)
         return false;
     bool at_once = is_own && scx_bpf_dsq_nr_queued((uint64_t)cpu) == 0;
-    struct taking taking = {.list = list, .cpu = cpu, .at_once = at_once};
+    struct taking taking = {.list = list, .cpu = cpu, .is_own = is_own, .at_once = at_once};
     bpf_loop(BATCH, take_one, &taking, 0);
     return taking.taken && at_once;
 }
