@@ -83,6 +83,10 @@ static inline bool hf_heir_end(const uint32_t *word, bool has_lock) {
     return is_left && (was & ~(uintptr_t)HF_HEIR_LEFT) == heir;
 }
 
+static inline bool hf_heir_may_be_marked(const uint32_t *word) {
+    return (hf_load_relaxed(&hf_heir_of(word)->state) & ~(uintptr_t)HF_HEIR_LEFT) == (uintptr_t)word;
+}
+
 // Of the owner, before its release: has it marked an heir?
 static inline bool hf_heir_mark(const uint32_t *word) {
     uintptr_t *state = &hf_heir_of(word)->state, was = hf_load_relaxed(state), left = (uintptr_t)word | HF_HEIR_LEFT;

@@ -12,3 +12,11 @@ int hf_word_lock_blocking(uint32_t *word, const struct hf_deadline *deadline) {
     }
     return 0;
 }
+
+// The word stays HELD_WITH_SLEEPERS until it is FREE: heir.H2.
+enum hf_word_owes hf_word_release_to_heir(uint32_t *word) {
+    bool has_heir = hf_load_relaxed(word) == HF_WORD_HELD_WITH_SLEEPERS && hf_heir_mark(word);
+    if (hf_word_release(word))
+        return has_heir ? HF_WORD_OWES_WAKE_IF_NO_HEIR : HF_WORD_OWES_WAKE;
+    return HF_WORD_OWES_NOTHING;
+}

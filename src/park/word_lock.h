@@ -109,6 +109,9 @@ static inline bool hf_word_looks_again(unsigned releases, uint8_t *fenced) {
     return looks;
 }
 
+// Where there may be an heir.
+enum hf_word_owes hf_word_release_to_heir(uint32_t *word) __attribute__((cold, visibility("hidden")));
+
 // Gives back a word whose sleepers are all counted (sleep.S1, park/sleeper_counts.h), if it can without an atomic
 // instruction. `releases`: how often it has been given back. `fenced`, the lock's own, is for its owners: where
 // sleepers come and go the line that counts them is away, so it is looked at once in so many releases only.
@@ -126,10 +129,10 @@ static inline enum hf_word_owes hf_word_release_counted(uint32_t *word, unsigned
     }
     if (hf_claims_stand(word))
         return HF_WORD_OWES_RELEASE;
-    // The word stays so until it is FREE: heir.H2.
-    bool has_heir = hf_load_relaxed(word) == HF_WORD_HELD_WITH_SLEEPERS && hf_heir_mark(word);
+    if (HF_UNLIKELY(hf_heir_may_be_marked(word)))
+        return hf_word_release_to_heir(word);
     if (hf_word_release(word))
-        return has_heir ? HF_WORD_OWES_WAKE_IF_NO_HEIR : HF_WORD_OWES_WAKE;
+        return HF_WORD_OWES_WAKE;
     return looks ? HF_WORD_OWES_UNFENCE : HF_WORD_OWES_NOTHING;
 }
 
